@@ -102,6 +102,8 @@ insert into wanted (name, service, rows, hidden) values
   ('operator_calls', 'select, insert, delete', null, null),
   ('routes', 'select, insert, delete', null, null),
   -- books: the gateway's own accounts with operators, no holder's
+  ('break_proposal_items', 'select, insert, update', null, null),
+  ('break_proposals', 'select, insert, update', null, null),
   ('breaks', 'select, insert, update', null, null),
   ('close_items', 'select, insert', null, null),
   ('close_rules', 'select, insert, update', null, null),

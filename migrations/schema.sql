@@ -3072,6 +3072,60 @@ comment on column blocked_numbers.holder_id is
   '0: blocked for every holder, by the admins of the gateway.';
 CREATE TRIGGER blocked_numbers_counted AFTER INSERT OR DELETE OR UPDATE ON blocked_numbers FOR EACH STATEMENT EXECUTE FUNCTION count_change();
 
+-- 0063_books_break_proposals.sql
+
+create table break_proposals (
+  id uuid not null,
+  action text not null,
+  reason text not null,
+  breaks integer not null,
+  status text not null default 'proposed'::text,
+  proposed_by text not null,
+  proposed_by_member bigint not null,
+  proposed_at timestamp with time zone not null,
+  decided_by text,
+  decided_by_member bigint,
+  decided_at timestamp with time zone,
+  constraint break_proposal_id PRIMARY KEY (id),
+  constraint break_proposal_action_known CHECK ((action = ANY (ARRAY['outcome'::text, 'suspense'::text, 'fee'::text, 'other_day'::text, 'explain'::text]))),
+  constraint break_proposal_by_two_people CHECK (((status <> 'approved'::text) OR (decided_by_member <> proposed_by_member))),
+  constraint break_proposal_decision_whole CHECK ((num_nulls(decided_by, decided_by_member, decided_at) =
+CASE
+    WHEN (status = 'proposed'::text) THEN 3
+    ELSE 0
+END)),
+  constraint break_proposal_reason_length CHECK (((char_length(reason) >= 3) AND (char_length(reason) <= 500))),
+  constraint break_proposal_size CHECK (((breaks >= 1) AND (breaks <= 200))),
+  constraint break_proposal_status_known CHECK ((status = ANY (ARRAY['proposed'::text, 'approved'::text, 'rejected'::text])))
+);
+comment on table break_proposals is
+  'What one person proposes about breaks, and another one approves. Nothing happens before that.';
+comment on column break_proposals.action is
+  'outcome: the line becomes evidence of its payment; suspense: its money is held with a case; the others resolve and move nothing.';
+CREATE INDEX break_proposals_waiting ON public.break_proposals USING btree (proposed_at, id) WHERE (status = 'proposed'::text);
+CREATE TRIGGER break_proposals_decided_once BEFORE UPDATE ON break_proposals FOR EACH ROW WHEN (old.status <> 'proposed'::text OR old.action IS DISTINCT FROM new.action OR old.reason IS DISTINCT FROM new.reason OR old.breaks IS DISTINCT FROM new.breaks OR old.proposed_by IS DISTINCT FROM new.proposed_by OR old.proposed_by_member IS DISTINCT FROM new.proposed_by_member OR old.proposed_at IS DISTINCT FROM new.proposed_at) EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER break_proposals_stay BEFORE DELETE OR TRUNCATE ON break_proposals FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+create table break_proposal_items (
+  proposal_id uuid not null,
+  break_id uuid not null,
+  result text,
+  done_at timestamp with time zone,
+  constraint break_proposal_item_once PRIMARY KEY (proposal_id, break_id),
+  constraint break_proposal_result_known CHECK ((result = ANY (ARRAY['applied'::text, 'resolved'::text, 'unchanged'::text, 'gone'::text, 'rejected'::text]))),
+  constraint break_proposal_result_whole CHECK (((result IS NULL) = (done_at IS NULL))),
+  constraint break_proposal_break_exists FOREIGN KEY (break_id) REFERENCES breaks(id),
+  constraint break_proposal_exists FOREIGN KEY (proposal_id) REFERENCES break_proposals(id)
+);
+comment on table break_proposal_items is
+  'The breaks of a proposal, and what became of each. A break waits in one proposal at a time.';
+comment on column break_proposal_items.result is
+  'Null: not decided, or not done yet. gone: the break had ended meanwhile. unchanged: the line changed nothing; its payment has a case.';
+CREATE INDEX break_proposal_items_of_break ON public.break_proposal_items USING btree (break_id);
+CREATE UNIQUE INDEX break_proposed_once ON public.break_proposal_items USING btree (break_id) WHERE (result IS NULL);
+CREATE TRIGGER break_proposal_items_done_once BEFORE UPDATE ON break_proposal_items FOR EACH ROW WHEN (old.result IS NOT NULL) EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER break_proposal_items_stay BEFORE DELETE OR TRUNCATE ON break_proposal_items FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
 -- 
 
 create table schema_migrations (

@@ -9,8 +9,10 @@ import { Problem } from '../platform/errors.ts';
 import { createUuid, holderOfUuid } from '../platform/ids.ts';
 import type { BreakKind, FoundBreak } from './groups.ts';
 
-const BY_ITSELF = 'reconciliation';
-const EXPLAINED = 'A later line or posting explains it.';
+/** What the gateway itself writes into a break that ends; pages have these in every language. */
+export const BY_ITSELF = 'reconciliation';
+export const EXPLAINED = 'A later line or posting explains it.';
+export const EVENED = 'Both days are closed.';
 const MIN_REASON = 3;
 
 export type Break = {
@@ -143,9 +145,9 @@ export async function closeEvened(
   at: Date,
 ): Promise<void> {
   await tx.query(
-    `update breaks set status = 'resolved', resolved_at = $4, resolved_by = $5, resolution = 'Both days are closed.'
+    `update breaks set status = 'resolved', resolved_at = $4, resolved_by = $5, resolution = $6
      where connection = $1 and currency = $2 and kind = 'other_day' and status = 'open' and greatest(day, counter_day) <= $3`,
-    [connection, currency, day, at, by],
+    [connection, currency, day, at, by, EVENED],
   );
 }
 
@@ -155,19 +157,71 @@ export type BreakFilter = {
   kind?: BreakKind | undefined;
   status?: Break['status'] | undefined;
   day?: string | undefined;
+  /** Only those that are older. */
+  openedBefore?: Date | undefined;
   after?: string | undefined;
 };
 
 /** Oldest first, page by page. */
 export function listBreaks(reader: Reader, filter: BreakFilter, limit: number): Promise<Break[]> {
-  const { connection, currency, kind, status, day, after } = filter;
+  const { connection, currency, kind, status, day, openedBefore, after } = filter;
   return reader.query<Break>(
     `select ${BREAK_COLUMNS} from breaks
      where ($1::text is null or connection = $1) and ($2::text is null or currency = $2) and ($3::text is null or kind = $3)
        and ($4::text is null or status = $4) and ($5::date is null or $5 in (day, counter_day))
-       and ($6::uuid is null or id > $6)
+       and ($6::uuid is null or id > $6) and ($8::timestamptz is null or opened_at < $8)
      order by id limit $7`,
-    [connection ?? null, currency ?? null, kind ?? null, status ?? null, day ?? null, after ?? null, limit],
+    [
+      connection ?? null,
+      currency ?? null,
+      kind ?? null,
+      status ?? null,
+      day ?? null,
+      after ?? null,
+      limit,
+      openedBefore ?? null,
+    ],
+  );
+}
+
+/** Those of these ids that exist, oldest first. */
+export function readBreaks(reader: Reader, ids: readonly string[]): Promise<Break[]> {
+  return reader.query<Break>(`select ${BREAK_COLUMNS} from breaks where id = any ($1::uuid[]) order by id`, [ids]);
+}
+
+export type OpenBreaks = {
+  connection: string;
+  currency: string;
+  kind: BreakKind;
+  /** Whether they count on the day that was asked for. */
+  isOfDay: boolean;
+  breaks: number;
+  oldest: Date;
+};
+
+/** Every open break, counted by account and kind, apart for those of one day. */
+export function countOpenBreaks(reader: Reader, day: string): Promise<OpenBreaks[]> {
+  return reader.query<OpenBreaks>(
+    `select connection, currency, kind, coalesce($1::date in (day, counter_day), false) as "isOfDay", count(*)::int as breaks,
+       min(opened_at) as oldest
+     from breaks where status = 'open' group by 1, 2, 3, 4 order by 1, 2, 3`,
+    [day],
+  );
+}
+
+export type DayDifference = { connection: string; currency: string; day: string; difference: bigint };
+
+/** By how much operators' accounts moved more than our ledger on each of some days, by the breaks that hold. */
+export function dailyDifferences(reader: Reader, days: { first: string; last: string }): Promise<DayDifference[]> {
+  return reader.query<DayDifference>(
+    `select connection, currency, day::text as day, sum(difference)::bigint as difference from (
+       select connection, currency, day, difference from breaks
+       where holds and kind <> 'fee' and day between $1 and $2
+       union all
+       select connection, currency, counter_day, -difference from breaks
+       where holds and kind <> 'fee' and counter_day between $1 and $2
+     ) as counted group by 1, 2, 3 order by 1, 2, 3`,
+    [days.first, days.last],
   );
 }
 

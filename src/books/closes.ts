@@ -9,53 +9,26 @@ import { columns } from '../platform/columns.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
-import { formatAmount } from '../platform/money.ts';
-import { addDays } from '../platform/time-zones.ts';
 import { closeEvened } from './breaks.ts';
 import { openCalendar } from './calendar.ts';
 import { CLOSE_HASH, contentHash, FIRST_HASH } from './close-chain.ts';
+import {
+  type BalanceSource,
+  blockSentence,
+  type CloseBlock,
+  type CloseItem,
+  type DayFigures,
+  findBlocks,
+  MAX_CLOSE_ITEMS,
+} from './close-figures.ts';
 import { IN_FORCE, lockDays } from './closed-days.ts';
 import { reconcile, requireLines } from './matching.ts';
 
-const MAX_ITEMS = 50_000;
 const MIN_REASON = 3;
 
-/** `unchanged`: no line counts on the day, so the balance is that of the day before. */
-export type BalanceSource = 'line' | 'file' | 'read' | 'typed' | 'unchanged';
-
-/** A part of the difference between the two movements of a day. */
-export type CloseItem = {
-  kind: string;
-  /** Null: fees of the day that were posted on another day, or the other way round. */
-  break_id: string | null;
-  lines: number;
-  difference: bigint;
-};
-
-/** The figures of a day. `theirs`: the statement; `ours`: the clearing accounts of our ledger. */
-export type DayFigures = {
-  connection: string;
-  currency: string;
-  day: string;
-  from: Date;
-  to: Date;
-  lines: number;
-  lateLines: number;
-  linesIn: bigint;
-  linesOut: bigint;
-  fees: bigint;
-  openingTheirs: bigint | null;
-  closingTheirs: bigint | null;
-  balanceSource: BalanceSource | null;
-  openingOurs: bigint;
-  closingOurs: bigint;
-  items: CloseItem[];
-  /** What no item explains. */
-  unexplained: bigint;
-};
-
 export type PreparedClose = DayFigures & {
-  /** Why it cannot be signed; empty: it can. */
+  blocks: CloseBlock[];
+  /** The same as sentences. Why it cannot be signed; empty: it can. */
   problems: string[];
 };
 
@@ -131,7 +104,12 @@ function audit(
   return recordAudit(tx, { holderId: null, actor, action, subject: connection, details }, at);
 }
 
-async function describeDay(ctx: Context, reader: Reader, request: CloseRequest): Promise<PreparedClose> {
+/** The same without comparing: what is known of the day now. Nothing is written. */
+export async function describeDay(
+  ctx: Pick<Context, 'clock'>,
+  reader: Reader,
+  request: CloseRequest,
+): Promise<PreparedClose> {
   const { connection, currency, day } = request;
   const { from, to } = (await openCalendar(reader, connection)).spanOf(day);
   const previous = await findPrevious(reader, connection, currency);
@@ -164,33 +142,8 @@ async function describeDay(ctx: Context, reader: Reader, request: CloseRequest):
     unexplained: moved - (closingOurs - openingOurs) - explained,
   };
   const unbooked = await countUnbooked(reader, request);
-  return { ...figures, problems: findProblems(figures, previous, unbooked, ctx.clock.now()) };
-}
-
-function findProblems(figures: DayFigures, previous: Close | null, unbooked: number, now: Date): string[] {
-  const { day, to, currency, openingTheirs, closingTheirs, linesIn, linesOut, fees, unexplained, items } = figures;
-  const problems: string[] = [];
-  const next = previous ? addDays(previous.day, 1) : day;
-  if (day < next) problems.push(`${day} is closed already. The next day to close is ${next}.`);
-  if (day > next) problems.push(`Days are closed in their order. The next one is ${next}.`);
-  if (now < to) problems.push(`${day} is not over yet.`);
-  if (unbooked > 0) problems.push(`${unbooked} fees of the operator are not booked. Apply the statement first.`);
-  if (items.length >= MAX_ITEMS)
-    problems.push(`More than ${MAX_ITEMS} breaks: is this the statement of this connection?`);
-  if (openingTheirs === null || closingTheirs === null)
-    problems.push('The statement names no closing balance. Give the one that the operator shows.');
-  else {
-    const gap = closingTheirs - (openingTheirs + linesIn - linesOut - fees);
-    if (gap !== 0n)
-      problems.push(
-        `The statement does not add up: its lines lead from ${formatAmount(openingTheirs)} to ` +
-          `${formatAmount(closingTheirs - gap)} ${currency}, and the operator says ${formatAmount(closingTheirs)}. ` +
-          'Lines are missing, or could not be read.',
-      );
-  }
-  if (unexplained !== 0n && unbooked === 0)
-    problems.push(`${formatAmount(unexplained)} ${currency} of the difference is explained by no break.`);
-  return problems;
+  const blocks = findBlocks(figures, { previousDay: previous?.day ?? null, unbooked, now: ctx.clock.now() });
+  return { ...figures, blocks, problems: blocks.map((block) => blockSentence(block, figures)) };
 }
 
 const CLOSE_COLUMNS = `c.connection, c.currency, c.number, c.kind, c.day::text as day, c.opening_theirs, c.lines_in, c.lines_out, c.fees,
@@ -214,11 +167,38 @@ export function listCloses(reader: Reader, connection: string, limit: number): P
   );
 }
 
+/** The chain of a connection in one currency, newest first, page by page. */
+export function pageCloses(
+  reader: Reader,
+  { connection, currency }: Pick<CloseRequest, 'connection' | 'currency'>,
+  before: bigint | null,
+  limit: number,
+): Promise<Close[]> {
+  return reader.query<Close>(
+    `select ${CLOSE_COLUMNS}, (${IN_FORCE}) as in_force from closes c
+     where c.connection = $1 and c.currency = $2 and ($3::bigint is null or c.number < $3) order by c.number desc limit $4`,
+    [connection, currency, before, limit],
+  );
+}
+
+/** The signature of a day that nobody has reopened. */
+export async function findClose(
+  reader: Reader,
+  { connection, currency, day }: Pick<CloseRequest, 'connection' | 'currency' | 'day'>,
+): Promise<Close | null> {
+  const [row] = await reader.query<Close>(
+    `select ${CLOSE_COLUMNS}, true as in_force from closes c
+     where c.connection = $1 and c.currency = $2 and c.day = $3 and ${IN_FORCE} order by c.number desc limit 1`,
+    [connection, currency, day],
+  );
+  return row ?? null;
+}
+
 /** What explained the difference of a signed day. */
 export function listCloseItems(reader: Reader, { connection, currency, number }: Close): Promise<CloseItem[]> {
   return reader.query<CloseItem>(
     `select kind, break_id, lines, difference from close_items
-     where connection = $1 and currency = $2 and number = $3 order by place limit ${MAX_ITEMS}`,
+     where connection = $1 and currency = $2 and number = $3 order by place limit ${MAX_CLOSE_ITEMS}`,
     [connection, currency, number],
   );
 }
@@ -316,7 +296,7 @@ async function listItems(
      union all
      select 'other_day', null, lines, amount from fee_bookings
      where connection = $1 and currency = $2 and day <> $3 and posted_at >= $4 and posted_at < $5
-     order by kind, break_id limit ${MAX_ITEMS}`,
+     order by kind, break_id limit ${MAX_CLOSE_ITEMS}`,
     [connection, currency, day, from, to],
   );
 }

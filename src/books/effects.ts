@@ -12,6 +12,7 @@ import type { Outcome } from '../payments/states.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { MAX_RAW_CHARACTERS } from '../rails/rail.ts';
+import type { Break } from './breaks.ts';
 import { openCalendar } from './calendar.ts';
 import { bookFees, sumUnbooked, type UnbookedFees } from './fee-bookings.ts';
 import { LINE_COLUMNS, type OperatorLine } from './statement-lines.ts';
@@ -29,6 +30,8 @@ type EffectKind = 'settle' | 'reverse' | 'suspense';
 
 /** What one line would make happen. */
 export type PlannedEffect = {
+  /** Of the break that it would end. */
+  breakId: string;
   effect: EffectKind;
   line: OperatorLine;
   /** Of `settle` and `reverse`. */
@@ -96,6 +99,65 @@ export async function applyEffects(ctx: PaymentsContext, actor: Actor, span: Eff
   return total;
 }
 
+/** What the lines of these breaks of one connection would make happen, by the break. Those that nothing can be done about are left out. */
+export async function effectsOfBreaks(
+  reader: Reader,
+  connection: string,
+  breaks: readonly Pick<Break, 'id' | 'day'>[],
+): Promise<Map<string, PlannedEffect>> {
+  const days = daysOfBreaks(breaks);
+  if (days === null) return new Map();
+  const ids = breaks.map(({ id }) => id);
+  const effects = [
+    ...(await readEvidence(reader, connection, days, ids.length, ids)),
+    ...(await readStrays(reader, connection, days, ids.length, ids)),
+  ];
+  return new Map(effects.map((effect) => [effect.breakId, effect]));
+}
+
+/** Refuses breaks of a statement that is not of this connection. */
+export async function refuseForeignStatement(
+  reader: Reader,
+  connection: string,
+  breaks: readonly Pick<Break, 'day'>[],
+): Promise<void> {
+  const days = daysOfBreaks(breaks);
+  const refused = days === null ? null : await findRefusal(reader, connection, days);
+  if (refused !== null) throw new Problem('invalid_params', { message: refused });
+}
+
+function daysOfBreaks(breaks: readonly Pick<Break, 'day'>[]): Days | null {
+  const days = breaks.map(({ day }) => day).sort();
+  const [first, last] = [days[0], days.at(-1)];
+  return first === undefined || last === undefined ? null : { first, last };
+}
+
+/** One line, in the transaction of what asked for it. `changed`: false where it was done before, or its payment took nothing. */
+export async function applyEffect(tx: Tx, ctx: PaymentsContext, actor: Actor, effect: PlannedEffect) {
+  const { applied, events } = await applyLines(tx, ctx, actor, effect.line.connection, [effect]);
+  return { changed: applied.some(({ changed }) => changed), events };
+}
+
+/** Books what the operator charged on a day. Each line once, however often it is asked for. */
+export async function bookFeesOfDay(
+  ctx: PaymentsContext,
+  actor: Actor,
+  connection: string,
+  day: string,
+): Promise<number> {
+  await refuseForeignStatement(ctx.db, connection, [{ day }]);
+  const days = { first: day, last: day };
+  const feesBooked = await bookFees(ctx, actor.name, connection, days);
+  await ctx.db.transaction((tx) =>
+    recordAudit(
+      tx,
+      { holderId: null, actor, action: 'statement.applied', subject: connection, details: { ...days, feesBooked } },
+      ctx.clock.now(),
+    ),
+  );
+  return feesBooked;
+}
+
 async function daysOf(reader: Reader, { connection, from, to }: EffectSpan): Promise<Days> {
   const calendar = await openCalendar(reader, connection);
   return { first: calendar.dayOf(from), last: calendar.dayOf(new Date(to.getTime() - 1)) };
@@ -118,7 +180,8 @@ async function findRefusal(reader: Reader, connection: string, { first, last }: 
   );
 }
 
-type EvidenceRow = OperatorLine & { leg: string; transaction_id: string };
+type EvidenceRow = OperatorLine & { break_id: string; leg: string; transaction_id: string };
+type StrayRow = OperatorLine & { break_id: string };
 
 /** Lines that know an end of a transaction which we do not. */
 async function readEvidence(
@@ -126,21 +189,24 @@ async function readEvidence(
   connection: string,
   { first, last }: Days,
   limit: number,
+  only: readonly string[] | null = null,
 ): Promise<PlannedEffect[]> {
   const rows = await reader.query<EvidenceRow>(
-    `select ${LINE_COLUMNS}, leg, transaction_id from (
-       select l.*, b.leg, b.transaction_id from breaks b
+    `select ${LINE_COLUMNS}, break_id, leg, transaction_id from (
+       select l.*, b.id as break_id, b.leg, b.transaction_id from breaks b
        join statement_matches m on m.connection = b.connection and m.line_key = b.line_key
        join statement_lines l on l.connection = b.connection and l.line_key = b.line_key
        where b.connection = $1 and b.status = 'open' and b.kind = 'state' and b.day between $2 and $3
          and l.state = 'succeeded' and m.rule = any ($5) and m.transaction_id is not null
+         and ($6::uuid[] is null or b.id = any ($6))
          and not exists (select from statement_effects e
            where e.connection = b.connection and e.line_key = b.line_key and e.effect = 'evidence')
        order by l.occurred_at, l.line_key limit $4) as known
      order by occurred_at, line_key`,
-    [connection, first, last, limit, STRONG_RULES],
+    [connection, first, last, limit, STRONG_RULES, only],
   );
-  return rows.map(({ leg, transaction_id: transactionId, ...line }) => ({
+  return rows.map(({ break_id: breakId, leg, transaction_id: transactionId, ...line }) => ({
+    breakId,
     effect: leg === 'payment' ? 'settle' : 'reverse',
     line,
     transactionId,
@@ -153,17 +219,19 @@ async function readStrays(
   connection: string,
   { first, last }: Days,
   limit: number,
+  only: readonly string[] | null = null,
 ): Promise<PlannedEffect[]> {
-  const rows = await reader.query<OperatorLine>(
-    `select ${LINE_COLUMNS} from (
-       select l.* from breaks b join statement_lines l on l.connection = b.connection and l.line_key = b.line_key
+  const rows = await reader.query<StrayRow>(
+    `select ${LINE_COLUMNS}, break_id from (
+       select l.*, b.id as break_id from breaks b join statement_lines l on l.connection = b.connection and l.line_key = b.line_key
        where b.connection = $1 and b.status = 'open' and b.kind in ('missing_with_us', 'twice') and b.day between $2 and $3
          and l.kind = 'payment' and l.direction = 'in' and l.state = 'succeeded' and l.receipt is not null and l.gross > 0
+         and ($5::uuid[] is null or b.id = any ($5))
          and not exists (select from statement_effects e
            where e.connection = b.connection and e.line_key = b.line_key and e.effect = 'suspense')
        order by l.occurred_at, l.line_key limit $4) as stray
      order by occurred_at, line_key`,
-    [connection, first, last, limit],
+    [connection, first, last, limit, only],
   );
   const uses = await findReceiptUses(
     reader,
@@ -172,7 +240,7 @@ async function readStrays(
   );
   const used = new Set(uses.map((use) => use.receipt));
   const free = rows.filter(({ receipt }) => receipt !== null && !used.has(receipt));
-  return free.map((line) => ({ effect: 'suspense', line, transactionId: null }));
+  return free.map(({ break_id: breakId, ...line }) => ({ breakId, effect: 'suspense', line, transactionId: null }));
 }
 
 /** One transaction a page; if it cannot be applied, each line alone, so that one bad line does not hold up the others. */

@@ -14,7 +14,7 @@ import { DAY_MS } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
-import { countBreaks, syncBreaks, type WantedBreak } from './breaks.ts';
+import { type Break, countBreaks, syncBreaks, type WantedBreak } from './breaks.ts';
 import { type Calendar, type CloseSpan, openCalendar } from './calendar.ts';
 import { type ClosedDays, readClosedDays } from './closed-days.ts';
 import { compareFees } from './fee-breaks.ts';
@@ -22,12 +22,14 @@ import { compareGroup, type GroupMove, legOfMove, unknownLine } from './groups.t
 import { matchByIds, matchBySearch } from './match-rules.ts';
 import type { OperatorLine } from './statement-lines.ts';
 import {
+  countedLinesOf,
   findRivals,
   heldLines,
   keepMatches,
   linesOfGroups,
   type MatchedLine,
   type OpenLine,
+  openLinesOf,
   pageCountedLines,
   pageLateLines,
   pageOpenLines,
@@ -82,6 +84,7 @@ export async function reconcile(
   const days = { first: calendar.dayOf(from), last: calendar.dayOf(new Date(to.getTime() - 1)) };
   const span = { from: calendar.spanOf(days.first).from, to: calendar.spanOf(days.last).to };
   const { days: closed, since } = await readClosedDays(ctx.db, connection);
+  if (!request.isWhole) await requireLines(ctx.db, connection, span);
   const reach = request.isWhole ? { from: new Date(0), to: span.to } : await readReach(ctx.db, connection, span);
   const work: Work = {
     ctx,
@@ -111,6 +114,39 @@ export async function reconcile(
   };
 }
 
+/** Compares what some breaks of one connection are about once more, after something was done about them. */
+export async function compareBreaks(
+  ctx: Pick<Context, 'db' | 'clock'>,
+  connection: string,
+  breaks: readonly Break[],
+): Promise<void> {
+  const days = breaks.map(({ day }) => day).sort();
+  const [first, last] = [days[0], days.at(-1)];
+  if (first === undefined || last === undefined) return;
+  const calendar = await openCalendar(ctx.db, connection);
+  const span = { from: calendar.spanOf(first).from, to: calendar.spanOf(last).to };
+  const work: Work = {
+    ctx,
+    connection,
+    span,
+    days: { first, last },
+    calendar,
+    closed: (await readClosedDays(ctx.db, connection)).days,
+    covered: await readReach(ctx.db, connection, span),
+    changes: { opened: 0, closed: 0 },
+    progress: () => undefined,
+  };
+  const keys = breaks.flatMap(({ line_key: key }) => key ?? []);
+  await matchPage(work, await openLinesOf(ctx.db, connection, keys));
+  const lines = await countedLinesOf(ctx.db, connection, keys);
+  const ids = [
+    ...breaks.flatMap(({ transaction_id: id }) => id ?? []),
+    ...lines.flatMap((line) => line.transactionId ?? line.caseId ?? []),
+  ];
+  const alone = lines.filter((line) => line.transactionId === null && line.caseId === null);
+  await compareGroups(work, [...new Set(ids)], alone);
+}
+
 /** A span without any line has no statement: everything would be missing in it. */
 export async function requireLines(reader: Reader, connection: string, { from, to }: CloseSpan): Promise<void> {
   const rows = await reader.query(
@@ -125,7 +161,6 @@ export async function requireLines(reader: Reader, connection: string, { from, t
 
 /** From the oldest to the newest line. */
 async function readReach(reader: Reader, connection: string, span: CloseSpan): Promise<CloseSpan> {
-  await requireLines(reader, connection, span);
   const [row] = await reader.query<CloseSpan>(
     `select (select min(occurred_at) from statement_lines where connection = $1) as "from",
             (select max(occurred_at) from statement_lines where connection = $1) as "to"`,

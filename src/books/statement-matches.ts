@@ -64,6 +64,17 @@ export function pageOpenLines(
   );
 }
 
+/** Those of some lines that are not matched. */
+export function openLinesOf(reader: Reader, connection: string, keys: readonly Buffer[]): Promise<OpenLine[]> {
+  return reader.query<OpenLine>(
+    `select ${LINE_COLUMNS}, true as seen from statement_lines l
+     where connection = $1 and line_key = any ($2::bytea[])
+       and exists (select from statement_matches m where m.connection = l.connection and m.line_key = l.line_key and m.rule is null)
+     order by occurred_at, line_key`,
+    [connection, keys],
+  );
+}
+
 /** Lines of files that came since a moment and are older than a span: their own day may be closed. */
 export function pageLateLines(
   reader: Reader,
@@ -190,6 +201,15 @@ export function pageCountedLines(
      ) m join statement_lines l on l.connection = m.connection and l.line_key = m.line_key
      order by m.day, m.line_key`,
     [connection, days.first, days.last, after?.day ?? null, after?.lineKey ?? null, limit],
+  );
+}
+
+/** Some lines that count, matched or not. */
+export function countedLinesOf(reader: Reader, connection: string, keys: readonly Buffer[]): Promise<MatchedLine[]> {
+  return reader.query<MatchedLine>(
+    `select ${GROUP_COLUMNS} from statement_matches m join statement_lines l on l.connection = m.connection and l.line_key = m.line_key
+     where m.connection = $1 and m.line_key = any ($2::bytea[]) order by m.day, m.line_key`,
+    [connection, keys],
   );
 }
 

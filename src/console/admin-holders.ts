@@ -16,6 +16,7 @@ import { formatAmount } from '../platform/money.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { chips, dataTable, emptyState, facts, status as statusText, type Tone, who } from '../ui/components.ts';
 import { changesCard } from './approval-settings.ts';
+import { waitingBreakProposals } from './books-proposals-page.ts';
 import { pager, timeTag } from './components.ts';
 import { fieldOf, idOf, type MemberRequest, money, paramOf, queryOf } from './console-request.ts';
 import { debtLines } from './debts.ts';
@@ -46,9 +47,10 @@ async function listPage(request: MemberRequest, problem?: string): Promise<Fasti
   const search = queryOf(request, 'name', 120);
   const state = HOLDER_STATES.find((each) => each === queryOf(request, 'status'));
   const page = { limit: PAGE_HOLDERS, before: before === '' ? undefined : idOf(before) };
-  const [holders, waiting] = await Promise.all([
+  const [holders, waiting, proposals] = await Promise.all([
     listHolders(ctx.db, { ...page, status: state, search: search || undefined }),
     waitingDecisions(request),
+    waitingBreakProposals(request),
   ]);
   const last = holders.length === PAGE_HOLDERS ? holders.at(-1) : undefined;
   const table = holders.length === 0 ? emptyState(t.admin.none, t.admin.noneText) : await holderTable(request, holders);
@@ -59,7 +61,7 @@ async function listPage(request: MemberRequest, problem?: string): Promise<Fasti
     ...(problem ? { status: 400 } : {}),
     body: html`
       ${problem && html`<p class="box error" role="alert">${problem}</p>`}
-      ${waiting}
+      ${waiting}${proposals}
       ${stateChips(request, state, search)}
       ${searchForm(request, state, search)}
       ${table}

@@ -4,10 +4,11 @@ import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { type CsvRow, writeCsv } from '../platform/csv.ts';
 import { type Html, html } from '../platform/html.ts';
+import { NO_HOLDER } from '../platform/ids.ts';
 import { dayIn } from '../platform/time-zones.ts';
 import { icon } from '../ui/icons.ts';
 import { zoneOf } from './components.ts';
-import { type HolderRequest, queryOf } from './console-request.ts';
+import { type HolderRequest, type MemberRequest, queryOf } from './console-request.ts';
 import { newExportId } from './export-progress.ts';
 
 /** The button of a list. `query`: what the list shows, so that the file has the same rows. */
@@ -24,13 +25,13 @@ export function exportButton({ t }: HolderRequest, path: string, query = ''): Ht
 
 /** `name` is that of the list; the file has the day in its name. */
 export function sendCsv(
-  request: HolderRequest,
+  request: MemberRequest,
   name: string,
   head: CsvRow,
   pages: AsyncIterable<CsvRow[]>,
 ): FastifyReply {
   const exportId = queryOf(request, 'export', 40) || newExportId();
-  const progress = request.services.exports.start(request.holder.id, exportId);
+  const progress = request.services.exports.start(request.holder?.id ?? NO_HOLDER, exportId);
   async function* texts(): AsyncGenerator<string> {
     yield writeCsv([head]);
     for await (const rows of pages) {

@@ -55,6 +55,7 @@ const GROUPS: readonly Group[] = [
       { key: 'rails', path: '/console/admin/rails', icon: 'cable', roles: 'admin' },
       { key: 'allCases', path: '/console/admin/cases', icon: 'flag', roles: 'admin' },
       { key: 'reports', path: '/console/admin/reports', icon: 'inbox', roles: 'admin' },
+      { key: 'books', path: '/console/admin/books', icon: 'calendar', roles: 'admin' },
       { key: 'debts', path: '/console/admin/debts', icon: 'hand-coins', roles: 'admin' },
       { key: 'ledger', path: '/console/admin/ledger', icon: 'scale', roles: 'admin' },
       { key: 'limits', path: '/console/admin/limits', icon: 'gauge', roles: 'admin' },

@@ -17,6 +17,12 @@ import { approvalSettingRoutes } from './approval-settings.ts';
 import { auditExportRoutes } from './audit-export-page.ts';
 import { auditRoutes } from './audit-page.ts';
 import { balanceRoutes } from './balances.ts';
+import { booksCloseRoutes } from './books-close-page.ts';
+import { booksClosesRoutes } from './books-closes-page.ts';
+import { booksRoutes } from './books-page.ts';
+import { booksProposalRoutes } from './books-proposals-page.ts';
+import { breakPageRoutes } from './break-page.ts';
+import { breaksRoutes } from './breaks-page.ts';
 import { callbackPageRoutes } from './callbacks-page.ts';
 import { casePageRoutes } from './case-page.ts';
 import { caseRoutes } from './cases-page.ts';
@@ -145,6 +151,12 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...connectionPageRoutes,
   ...statementRoutes,
   ...statementFileRoutes,
+  ...booksRoutes,
+  ...breaksRoutes,
+  ...breakPageRoutes,
+  ...booksProposalRoutes,
+  ...booksCloseRoutes,
+  ...booksClosesRoutes,
   ...operatorReportRoutes,
   ...limitsRoutes,
   ...debtRoutes,

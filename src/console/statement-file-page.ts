@@ -8,6 +8,7 @@ import { originalOf } from '../books/statement-original.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { dataTable, emptyState, facts } from '../ui/components.ts';
+import { BOOKS_PATH, linkButton } from './books-components.ts';
 import { pager, timeTag } from './components.ts';
 import { idOf, type MemberRequest, money, paramOf, queryOf } from './console-request.ts';
 import { renderPage } from './layout.ts';
@@ -44,7 +45,10 @@ async function filePage(request: MemberRequest): Promise<FastifyReply> {
     title: file.name,
     lead: `${file.connection}, ${file.format}, ${file.zone}`,
     active: 'rails',
-    actions: html`<a class="button button-secondary" href="${path}/original">${t.statements.original}</a>`,
+    actions: html`
+      <a class="button button-secondary" href="${path}/original">${t.statements.original}</a>
+      ${linkButton(BOOKS_PATH, 'calendar', t.menu.books)}
+    `,
     body: html`
       ${stateBox(request, file, path)}
       <div class="card">${factsOf(request, file)}</div>

@@ -106,3 +106,36 @@ export async function clearingAt(reader: Reader, rail: string, currency: string,
   );
   return row?.amount ?? 0n;
 }
+
+/** Every account that we have with an operator, by our ledger. */
+export function listClearing(reader: Reader): Promise<{ connection: string; currency: string }[]> {
+  return reader.query(
+    `select distinct rail as connection, currency from ledger_accounts where kind = 'operator_clearing' order by rail, currency`,
+  );
+}
+
+/** What came in and went out in a span of time, and what the operator charged, by our ledger. */
+export type ClearingFlows = { in: bigint; out: bigint; fees: bigint };
+
+export async function clearingFlows(
+  reader: Reader,
+  rail: string,
+  currency: string,
+  { from, to }: { from: Date; to: Date },
+): Promise<ClearingFlows> {
+  const [row] = await reader.query<ClearingFlows>(
+    `select coalesce(sum(t.amount) filter (where t.amount > 0 and not t.is_fee), 0)::bigint as "in",
+            coalesce(-sum(t.amount) filter (where t.amount < 0 and not t.is_fee), 0)::bigint as out,
+            coalesce(-sum(t.amount) filter (where t.is_fee), 0)::bigint as fees
+     from ledger_accounts a cross join lateral (
+       select amount, kind in ${OPERATOR_FEES} as is_fee from ledger_transfers
+       where debit_account = a.id and posted_at >= $3 and posted_at < $4
+       union all
+       select -amount, kind in ${OPERATOR_FEES} from ledger_transfers
+       where credit_account = a.id and posted_at >= $3 and posted_at < $4
+     ) as t
+     where a.kind = 'operator_clearing' and a.rail = $1 and a.currency = $2`,
+    [rail, currency, from, to],
+  );
+  return row ?? { in: 0n, out: 0n, fees: 0n };
+}

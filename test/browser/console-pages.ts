@@ -3,6 +3,10 @@
 
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { proposeForBreaks } from '../../src/books/break-proposals.ts';
+import { listBreaks } from '../../src/books/breaks.ts';
+import { prepareClose } from '../../src/books/closes.ts';
+import { importStatement } from '../../src/books/import-statement.ts';
 import { COMMAND_LINE } from '../../src/holders/audit.ts';
 import { rotateSecret, updateIntegration } from '../../src/holders/integrations.ts';
 import { inviteMember } from '../../src/holders/invitations.ts';
@@ -24,6 +28,8 @@ import { collectInKenya } from '../client.ts';
 import { addPerson, importPayouts, type Person, payOut } from '../console-harness.ts';
 import type { TestGateway } from '../gateway.ts';
 import { createShop, type Shop, tokenOf } from '../shop.ts';
+import { writeStatementDay } from '../statement-day.ts';
+import { createStatementFolder } from '../statements.ts';
 import type { State } from './states.ts';
 
 const DAYS = 10;
@@ -60,6 +66,39 @@ async function connectOperator({ ctx }: TestGateway): Promise<void> {
   await ctx.rails.byName('kenya')?.check();
   const balance = { connection: 'kenya', account: 'Utility Account', currency: 'KES', available: 25_000_000n };
   await ctx.db.transaction((tx) => recordBalances(tx, [balance], ctx.clock.now()));
+}
+
+/** A day before all others, with a statement that was compared, and a decision that waits for a second person. */
+async function fillBooks(gateway: TestGateway, person: Person): Promise<State[]> {
+  const { ctx } = gateway;
+  const now = ctx.clock.now();
+  ctx.clock.set(new Date(now.getTime() - 2 * DAYS * DAY_MS));
+  const { day, csv } = await writeStatementDay(gateway, await createShop(ctx, 'Mama Mboga'));
+  ctx.clock.set(now);
+  const folder = await createStatementFolder();
+  const path = await folder.write('org.csv', csv);
+  await importStatement(ctx, COMMAND_LINE, { connection: 'sandbox', path, name: 'ORG_600998.csv', source: 'command' });
+  await folder.close();
+  await prepareClose(ctx, { connection: 'sandbox', currency: 'KES', day });
+  const breaks = await listBreaks(ctx.db, { status: 'open', day }, 10);
+  const actor = { memberId: person.member.id, name: person.member.email };
+  const breakIds = breaks.filter(({ kind }) => kind === 'missing_with_us').map(({ id }) => id);
+  const proposal = await proposeForBreaks(ctx, actor, { action: 'suspense', reason: 'The payer called.', breakIds });
+  const shown = breaks.find(({ kind }) => kind === 'state') ?? breaks[0];
+  const at = (name: string, below: string): State => ({
+    name: `console admin books${name}`,
+    url: `${gateway.url}/console/admin/books${below}`,
+  });
+  return [
+    at('', `?day=${day}`),
+    at(' breaks', '/breaks'),
+    at(' break', `/breaks/${shown?.id}`),
+    at(' decide', '/decide?all=yes'),
+    at(' proposals', '/proposals'),
+    at(' proposal', `/proposals/${proposal}`),
+    at(' close', `/close?connection=sandbox&currency=KES&day=${day}`),
+    at(' closes', '/closes?connection=sandbox&currency=KES'),
+  ];
 }
 
 export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
@@ -149,6 +188,7 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
   const caseRef = publicId('case', cases[0]?.id ?? '');
   await holdSomebodyBack(gateway, shop);
   await connectOperator(gateway);
+  const booksPages = await fillBooks(gateway, person);
   const { token } = await createLoginLink(ctx, person.member.id);
   const at = (name: string, path: string): State => ({ name: `console ${name}`, url: `${gateway.url}/console${path}` });
   const filePath = (file.location ?? '').split('?')[0]?.replace('/console', '') ?? '';
@@ -222,6 +262,7 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
       at('admin ledger', '/admin/ledger'),
       at('admin limits', '/admin/limits'),
       at('admin audit', '/admin/audit'),
+      ...booksPages,
     ],
   };
 }

@@ -1,4 +1,4 @@
-// Five people go through the gateway in a real browser, each with one screen. `npm run journeys` gives each of them all four.
+// People go through the gateway in a real browser, each with one screen. `npm run journeys` gives each of them all four.
 
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
@@ -13,6 +13,8 @@ const LOOK_OF: Readonly<Record<string, (typeof LOOKS)[keyof typeof LOOKS]>> = {
   payer: LOOKS.phoneDark,
   'finance officer': LOOKS.desktopLight,
   operations: LOOKS.phoneDark,
+  'lost payment': LOOKS.phoneLight,
+  books: LOOKS.desktopLight,
 };
 
 describe('journeys', { skip: browserMissing() ?? false }, () => {

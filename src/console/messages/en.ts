@@ -4,6 +4,7 @@ import { account } from './en/account.ts';
 import { admin } from './en/admin.ts';
 import { audit } from './en/audit.ts';
 import { balances } from './en/balances.ts';
+import { books } from './en/books.ts';
 import { callbacks } from './en/callbacks.ts';
 import { cases } from './en/cases.ts';
 import { common } from './en/common.ts';
@@ -48,4 +49,5 @@ export const english = {
   ...audit,
   ...rails,
   ...statements,
+  ...books,
 };

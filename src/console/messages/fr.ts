@@ -6,6 +6,7 @@ import { account } from './fr/account.ts';
 import { admin } from './fr/admin.ts';
 import { audit } from './fr/audit.ts';
 import { balances } from './fr/balances.ts';
+import { books } from './fr/books.ts';
 import { callbacks } from './fr/callbacks.ts';
 import { cases } from './fr/cases.ts';
 import { common } from './fr/common.ts';
@@ -48,4 +49,5 @@ export const french: ConsoleMessages = withFrenchSpaces({
   ...audit,
   ...rails,
   ...statements,
+  ...books,
 });

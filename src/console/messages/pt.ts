@@ -5,6 +5,7 @@ import { account } from './pt/account.ts';
 import { admin } from './pt/admin.ts';
 import { audit } from './pt/audit.ts';
 import { balances } from './pt/balances.ts';
+import { books } from './pt/books.ts';
 import { callbacks } from './pt/callbacks.ts';
 import { cases } from './pt/cases.ts';
 import { common } from './pt/common.ts';
@@ -47,4 +48,5 @@ export const portuguese: ConsoleMessages = {
   ...audit,
   ...rails,
   ...statements,
+  ...books,
 };

@@ -5,6 +5,7 @@ import { account } from './sw/account.ts';
 import { admin } from './sw/admin.ts';
 import { audit } from './sw/audit.ts';
 import { balances } from './sw/balances.ts';
+import { books } from './sw/books.ts';
 import { callbacks } from './sw/callbacks.ts';
 import { cases } from './sw/cases.ts';
 import { common } from './sw/common.ts';
@@ -47,4 +48,5 @@ export const swahili: ConsoleMessages = {
   ...audit,
   ...rails,
   ...statements,
+  ...books,
 };

@@ -1,4 +1,4 @@
-// npm run journeys: each of the five journeys on a phone and on a desktop, light and dark. With a name: only that one.
+// npm run journeys: each of the journeys on a phone and on a desktop, light and dark. With a name: only that one.
 
 import { createTestGateway } from '../../gateway.ts';
 import { browserMissing, startBrowser } from '../browser.ts';

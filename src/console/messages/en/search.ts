@@ -40,6 +40,7 @@ export const search = {
       account: 'password passkey security language profile two-step 2fa',
       team: 'members users roles invite people',
       audit: 'history log who did',
+      books: 'reconciliation close breaks statements finance daily',
       newLink: 'create link invoice request payment qr',
       newPayout: 'create payout send money pay someone',
       importPayouts: 'bulk csv excel salaries upload list',

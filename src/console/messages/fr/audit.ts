@@ -113,6 +113,10 @@ const gateway = {
   'archive.evidence_removed': (month) => `a retiré de la base les réponses archivées des opérateurs de ${month}`,
   'statement.applied': (name, { first, last }) => `a appliqué le relevé de ${name}, du ${first} au ${last}`,
   'break.resolved': (name, { reason }) => `a résolu un écart de ${name} : ${reason}`,
+  'breaks.proposed': (name, { breaks, reason }) => `a proposé une décision sur ${breaks} écarts de ${name} : ${reason}`,
+  'breaks.approved': (name, { breaks, reason }) =>
+    `a approuvé une décision sur ${breaks} écarts de ${name} : ${reason}`,
+  'breaks.rejected': (name, { breaks, reason }) => `a rejeté une décision sur ${breaks} écarts de ${name} : ${reason}`,
   'day.closed': (name, { day, currency }) => `a clôturé le ${day} de ${name} en ${currency}`,
   'day.reopened': (name, { day, currency }) => `a rouvert le ${day} de ${name} en ${currency}`,
   'day.cut_off_set': (name, { cutOff, zone }) => `a fixé le début du jour de ${name} : ${cutOff} à ${zone}`,

@@ -42,6 +42,7 @@ export const search: Pick<ConsoleMessages, 'find'> = {
       account: 'mot de passe clé sécurité langue profil deux facteurs 2fa',
       team: 'membres utilisateurs rôles inviter',
       audit: 'historique journal qui',
+      books: 'rapprochement clôture écarts relevés finance journée',
       newLink: 'créer lien facture demander paiement qr',
       newPayout: 'créer envoyer argent payer',
       importPayouts: 'masse csv excel salaires liste',

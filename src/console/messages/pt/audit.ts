@@ -112,6 +112,12 @@ const gateway = {
   'archive.evidence_removed': (month) => `removeu da base de dados as respostas arquivadas das operadoras de ${month}`,
   'statement.applied': (name, { first, last }) => `aplicou o extrato de ${name}, de ${first} a ${last}`,
   'break.resolved': (name, { reason }) => `resolveu uma diferença de ${name}: ${reason}`,
+  'breaks.proposed': (name, { breaks, reason }) =>
+    `propôs uma decisão sobre ${breaks} diferenças de ${name}: ${reason}`,
+  'breaks.approved': (name, { breaks, reason }) =>
+    `aprovou uma decisão sobre ${breaks} diferenças de ${name}: ${reason}`,
+  'breaks.rejected': (name, { breaks, reason }) =>
+    `rejeitou uma decisão sobre ${breaks} diferenças de ${name}: ${reason}`,
   'day.closed': (name, { day, currency }) => `fechou o dia ${day} de ${name} em ${currency}`,
   'day.reopened': (name, { day, currency }) => `reabriu o dia ${day} de ${name} em ${currency}`,
   'day.cut_off_set': (name, { cutOff, zone }) => `definiu quando começa o dia de ${name}: ${cutOff} em ${zone}`,

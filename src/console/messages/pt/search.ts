@@ -42,6 +42,7 @@ export const search: Pick<ConsoleMessages, 'find'> = {
       account: 'palavra-passe senha chave segurança idioma perfil dois passos 2fa',
       team: 'membros utilizadores funções convidar pessoas',
       audit: 'histórico registo quem fez',
+      books: 'reconciliação fecho diferenças extratos finanças dia',
       newLink: 'criar link fatura factura pedir pagamento qr',
       newPayout: 'criar envio enviar dinheiro pagar alguém payout',
       importPayouts: 'massa csv excel salários fornecedores carregar lista',

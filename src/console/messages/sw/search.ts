@@ -42,6 +42,7 @@ export const search: Pick<ConsoleMessages, 'find'> = {
       account: 'nenosiri passkey usalama lugha wasifu 2fa password',
       team: 'wanachama watumiaji majukumu alika watu users members',
       audit: 'historia nani alifanya log audit',
+      books: 'ulinganisho kufunga tofauti taarifa fedha siku',
       newLink: 'unda kiungo ankara omba malipo qr',
       newPayout: 'unda malipo mlipe mtu payout',
       importPayouts: 'mishahara csv excel pakia orodha bulk',
