@@ -1,5 +1,5 @@
-// The end of a dispute, in the transaction that approves the decision about it, or applies the operator's notice: what was held is released or given back, and the
-// totals of the collection, the dispute and its case follow.
+// The end of a dispute, in the transaction that approves the decision about it, or applies the operator's notice: what was held is
+// released or given back, and the totals of the collection, the dispute and its case follow.
 
 import type { RecordedEvent } from '../callbacks/events.ts';
 import { type PostingGroup, postEach } from '../ledger/ledger.ts';

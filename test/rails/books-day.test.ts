@@ -3,19 +3,19 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { listBreaks, resolveBreak } from '../src/books/breaks.ts';
-import { listCloseItems, listCloses, signClose } from '../src/books/closes.ts';
-import { applyEffects } from '../src/books/effects.ts';
-import { importStatement } from '../src/books/import-statement.ts';
-import { reconcile } from '../src/books/matching.ts';
-import { applyOutcomes } from '../src/payments/outcomes.ts';
-import type { Transaction } from '../src/payments/transactions.ts';
-import { DAY_MS } from '../src/platform/clock.ts';
-import { differencesOf } from './books.ts';
-import { type OperatorGateway, openOperatorGateway } from './rails/operator-gateway.ts';
-import { OPERATORS } from './rails/operators.ts';
-import { createStatementFolder, type StatementFolder } from './statements.ts';
-import { tamper } from './tamper.ts';
+import { listBreaks, resolveBreak } from '../../src/books/breaks.ts';
+import { listCloseItems, listCloses, signClose } from '../../src/books/closes.ts';
+import { applyEffects } from '../../src/books/effects.ts';
+import { importStatement } from '../../src/books/import-statement.ts';
+import { reconcile } from '../../src/books/matching.ts';
+import { applyOutcomes } from '../../src/payments/outcomes.ts';
+import type { Transaction } from '../../src/payments/transactions.ts';
+import { DAY_MS } from '../../src/platform/clock.ts';
+import { differencesOf } from '../books.ts';
+import { createStatementFolder, type StatementFolder } from '../statements.ts';
+import { tamper } from '../tamper.ts';
+import { type OperatorGateway, openOperatorGateway } from './operator-gateway.ts';
+import { OPERATORS } from './operators.ts';
 
 const DARAJA = OPERATORS.find(({ name }) => name === 'daraja') ?? assert.fail();
 const AMINA = { memberId: null, name: 'amina@example.org' };
