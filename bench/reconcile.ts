@@ -1,6 +1,6 @@
 // A statement of one day against all payments: its time by stage, the peak memory of the process, and whether each discrepancy that was
-// put into it is found with its kind, and nothing else. Run by hand: node bench/reconcile.ts --transactions 1000000. It makes its
-// own database and removes it.
+// put into it is found with its kind, and nothing else. It makes its own database and removes it. In `npm run bench -- --books`, and
+// alone: node bench/reconcile.ts --transactions 1000000.
 
 import { parseArgs } from 'node:util';
 import { listBreaks } from '../src/books/breaks.ts';
@@ -8,78 +8,110 @@ import { reconcile } from '../src/books/matching.ts';
 import { connectDatabase } from '../src/platform/db.ts';
 import { addDays } from '../src/platform/time-zones.ts';
 import { createTestContext } from '../test/harness.ts';
+import { createMeasures, type Measures, say } from './measures.ts';
 import { createMerchants, writePaymentRows } from './payment-rows.ts';
 import { writeStatement } from './statement-rows.ts';
 
-const { values } = parseArgs({
-  options: {
-    transactions: { type: 'string', default: '1000000' },
-    days: { type: 'string', default: '9' },
-    discrepancies: { type: 'string', default: '200' },
-  },
-});
-const TRANSACTIONS = Number(values.transactions);
-const DAYS = Number(values.days);
-/** Seven kinds, and half as many more: what is paid there and failed here. */
-const PER_KIND = Math.ceil(Number(values.discrepancies) / 7.5 / 2) * 2;
 const MEGABYTE = 2 ** 20;
+const SAMPLE_MS = 20;
 
-const ctx = await createTestContext();
-const until = new Date('2026-03-02T00:00:00Z');
-console.error(`Writing ${TRANSACTIONS} transactions…`);
-const merchants = await createMerchants(ctx, 20);
-await writePaymentRows(ctx, ctx.databaseUrl, {
-  payments: TRANSACTIONS,
-  merchants,
-  days: DAYS,
-  until,
-  onProgress: (written) => console.error(`  ${written}`),
-});
-const day = addDays('2026-03-02', -Math.ceil(DAYS / 2));
-const { connection, lines, injected } = await writeStatement(ctx.ownerDb, day, PER_KIND);
+export type ReconciliationSize = {
+  transactions: number;
+  /** Over which they are spread; the statement is of one of them. */
+  days: number;
+  discrepancies: number;
+};
 
-console.error(`Comparing ${lines} lines with ${injected.length} discrepancies…`);
-const seconds = new Map<string, number>();
-const started = performance.now();
-let last = started;
-let peak = 0;
-const span = { from: new Date(`${day}T00:00:00Z`), to: new Date(`${addDays(day, 1)}T00:00:00Z`) };
-// Longer than a request may take, so that a machine with other work ends with a time and not with an error.
-const db = connectDatabase({
-  url: ctx.databaseUrl,
-  poolSize: 4,
-  statementTimeoutMs: 120_000,
-  acquireTimeoutMs: 60_000,
-});
-const processor = process.cpuUsage();
-const result = await reconcile(
-  { ...ctx, db },
-  {
-    connection,
-    ...span,
-    onProgress(stage) {
-      const now = performance.now();
-      seconds.set(stage, (seconds.get(stage) ?? 0) + (now - last) / 1000);
-      last = now;
-      peak = Math.max(peak, process.memoryUsage().rss / MEGABYTE);
+export const RECONCILIATION: ReconciliationSize = { transactions: 1_000_000, days: 9, discrepancies: 200 };
+
+/** Returns false where a discrepancy was not found, or one was reported that is none. */
+export async function measureReconciliation(size: ReconciliationSize, measures: Measures): Promise<boolean> {
+  const ctx = await createTestContext();
+  try {
+    const written = await writeDay(ctx, size);
+    const { result, ...run } = await compare(ctx, written);
+    const open = await listBreaks(ctx.db, { connection: written.connection, status: 'open' }, 100_000);
+    const found = open.map(({ kind, transaction_id: id, line_key: key }) => `${kind} ${id ?? key?.toString('hex')}`);
+    const missed = written.injected.filter((text) => !found.includes(text));
+    const more = found.filter((text) => !written.injected.includes(text));
+    say([...run.stages].map(([stage, seconds]) => `${stage} ${seconds.toFixed(1)} s`).join(', '));
+    say(JSON.stringify(result.rules));
+    for (const text of [...missed, ...more].slice(0, 10)) say(text);
+    const about = `${result.lines} lines, ${size.transactions} transactions`;
+    measures.add({ name: `books: matching (${about})`, value: run.seconds, unit: 's' });
+    measures.add({ name: 'books: processor time of it in the gateway', value: run.processorSeconds, unit: 's' });
+    measures.add({ name: 'books: peak memory while matching', value: run.peakMegabytes, unit: 'MB' });
+    const note = `of ${written.injected.length} that were put in; ${more.length} reported that are none`;
+    measures.add({ name: 'books: discrepancies not found', value: missed.length, unit: '', note });
+    return missed.length + more.length === 0;
+  } finally {
+    await ctx.close();
+  }
+}
+
+type BenchContext = Awaited<ReturnType<typeof createTestContext>>;
+type WrittenDay = Awaited<ReturnType<typeof writeStatement>> & { day: string };
+
+async function writeDay(
+  ctx: BenchContext,
+  { transactions, days, discrepancies }: ReconciliationSize,
+): Promise<WrittenDay> {
+  say(`writing ${transactions} transactions`);
+  const merchants = await createMerchants(ctx, 20);
+  await writePaymentRows(ctx, ctx.databaseUrl, {
+    payments: transactions,
+    merchants,
+    days,
+    until: new Date('2026-03-02T00:00:00Z'),
+    onProgress: (written) => say(String(written)),
+  });
+  const day = addDays('2026-03-02', -Math.ceil(days / 2));
+  // Seven kinds, and half as many more: what is paid there and failed here.
+  const perKind = Math.ceil(discrepancies / 7.5 / 2) * 2;
+  return { day, ...(await writeStatement(ctx.ownerDb, day, perKind)) };
+}
+
+async function compare(ctx: BenchContext, { day, connection, lines, injected }: WrittenDay) {
+  say(`comparing ${lines} lines with ${injected.length} discrepancies`);
+  const stages = new Map<string, number>();
+  let peak = 0;
+  const sample = () => {
+    peak = Math.max(peak, process.memoryUsage.rss() / MEGABYTE);
+  };
+  // Longer than a request may take, so that a machine with other work ends with a time and not with an error.
+  const limits = { poolSize: 4, statementTimeoutMs: 120_000, acquireTimeoutMs: 60_000 };
+  const db = connectDatabase({ url: ctx.databaseUrl, ...limits });
+  const sampler = setInterval(sample, SAMPLE_MS);
+  const processor = process.cpuUsage();
+  const started = performance.now();
+  let last = started;
+  const span = { from: new Date(`${day}T00:00:00Z`), to: new Date(`${addDays(day, 1)}T00:00:00Z`) };
+  const onProgress = (stage: string) => {
+    const now = performance.now();
+    stages.set(stage, (stages.get(stage) ?? 0) + (now - last) / 1000);
+    last = now;
+    sample();
+  };
+  try {
+    const result = await reconcile({ ...ctx, db }, { connection, ...span, onProgress });
+    const seconds = (performance.now() - started) / 1000;
+    const processorSeconds = process.cpuUsage(processor).user / 1_000_000;
+    return { result, stages, seconds, processorSeconds, peakMegabytes: Math.round(peak) };
+  } finally {
+    clearInterval(sampler);
+    await db.close();
+  }
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({
+    options: {
+      transactions: { type: 'string', default: String(RECONCILIATION.transactions) },
+      days: { type: 'string', default: String(RECONCILIATION.days) },
+      discrepancies: { type: 'string', default: String(RECONCILIATION.discrepancies) },
     },
-  },
-);
-const elapsed = (performance.now() - started) / 1000;
-const used = process.cpuUsage(processor).user / 1_000_000;
-const open = await listBreaks(ctx.db, { connection, status: 'open' }, 100_000);
-const found = open.map(({ kind, transaction_id: id, line_key: key }) => `${kind} ${id ?? key?.toString('hex')}`);
-const missed = injected.filter((text) => !found.includes(text));
-const more = found.filter((text) => !injected.includes(text));
-
-console.table([...seconds].map(([stage, time]) => ({ stage, seconds: time.toFixed(1) })));
-console.table(result.rules);
-console.log(
-  `${result.lines} lines against ${TRANSACTIONS} transactions in ${elapsed.toFixed(1)} s ` +
-    `(processor time of this process ${used.toFixed(1)} s), peak memory ${Math.round(peak)} MB.`,
-);
-console.log(`${injected.length} discrepancies: ${missed.length} not found, ${more.length} reported that are none.`);
-for (const text of [...missed, ...more].slice(0, 10)) console.log(text);
-await db.close();
-await ctx.close();
-process.exitCode = missed.length + more.length === 0 ? 0 : 1;
+  });
+  const { transactions, days, discrepancies } = values;
+  const size = { transactions: Number(transactions), days: Number(days), discrepancies: Number(discrepancies) };
+  process.exitCode = (await measureReconciliation(size, createMeasures())) ? 0 : 1;
+}

@@ -27,13 +27,25 @@ export function printStatement(organisation: string, entries: readonly BookEntry
     'Report,Organization Statement',
     '',
     HEADER,
-    ...entries.toReversed().map(lineOf),
+    ...entries.toReversed().map((entry) => lineOf(entry, linkedTo(entry, entries))),
     `,,,,Total,${amountOf(sum(false))},${amountOf(-sum(true))},,,,,,`,
     '',
   ].join('\r\n');
 }
 
-function lineOf({ movement, at, balance }: BookEntry): string {
+const REVERSES: Partial<Record<MovementKind, MovementKind>> = {
+  collection_reversed: 'collection',
+  payout_returned: 'payout',
+};
+
+/** The receipt of the payment that a reversal takes back. */
+function linkedTo({ movement }: BookEntry, entries: readonly BookEntry[]): string {
+  const kind = REVERSES[movement.kind];
+  const paid = entries.find((entry) => entry.movement.kind === kind && entry.movement.id === movement.id);
+  return movement.id === '' ? '' : (paid?.movement.receipt ?? '');
+}
+
+function lineOf({ movement, at, balance }: BookEntry, linked: string): string {
   const { kind, receipt, msisdn, amount, id } = movement;
   const time = timeOf(at);
   const party = `${msisdn.slice(0, 4)}****${msisdn.slice(-3)} - JANE DOE`;
@@ -51,7 +63,7 @@ function lineOf({ movement, at, balance }: BookEntry): string {
     'true',
     reason,
     party,
-    '',
+    linked,
     account,
   ].join(',');
 }

@@ -1,6 +1,6 @@
 // The bodies of Paystack's answers and webhooks about transactions.
 
-import { PAYSTACK_INTEGRATION, type PaystackAccount } from './paystack-account.ts';
+import type { PaystackAccount } from './paystack-account.ts';
 import type { PaystackCharge } from './paystack-charge-life.ts';
 import { type PaystackJson, paystackTime, writeSubunits } from './paystack-wire.ts';
 
@@ -146,23 +146,5 @@ function authorizationData({ id, way, sender, extra }: PaystackCharge): Paystack
     brand: way.bank.charAt(0) + way.bank.slice(1).toLowerCase(),
     account_name: null,
     mobile_money_number: way.payer,
-  };
-}
-
-/** A dispute that the merchant lost. */
-export function disputeData(account: PaystackAccount, charge: PaystackCharge, isResolved: boolean): PaystackJson {
-  const { settings, domain, context } = account;
-  return {
-    id: charge.id,
-    refund_amount: writeSubunits(charge.amount, charge.currency, settings),
-    currency: charge.currency,
-    status: isResolved ? 'resolved' : 'awaiting-merchant-feedback',
-    resolution: isResolved ? 'merchant-accepted' : null,
-    domain: domain(),
-    transaction: transactionData(account, charge),
-    category: 'chargeback',
-    customer: customerData(charge),
-    integration: PAYSTACK_INTEGRATION,
-    createdAt: paystackTime(context.now()),
   };
 }

@@ -2,7 +2,7 @@
 
 import type { SimulatorAnswer, SimulatorRequest, SimulatorRoute } from './frame.ts';
 import { PAYSTACK_INTEGRATION, type PaystackAccount } from './paystack-account.ts';
-import { customerData, disputeData, transactionData } from './paystack-bodies.ts';
+import { customerData, transactionData } from './paystack-bodies.ts';
 import type { PaystackCharge } from './paystack-charge-life.ts';
 import type { PaystackCharges } from './paystack-charges.ts';
 import {
@@ -32,8 +32,8 @@ export type PaystackRefundOutcome = (typeof PAYSTACK_REFUND_OUTCOMES)[number];
 export interface PaystackRefunds {
   routes: SimulatorRoute[];
   plan(outcome: PaystackRefundOutcome): void;
-  /** The bank of the payer takes the money back. False when the charge is not paid. */
-  chargeBack(charge: PaystackCharge): boolean;
+  /** What refunds have left of a charge. */
+  restOf(charge: PaystackCharge): bigint;
 }
 
 const REFUND_FIELDS = {
@@ -47,7 +47,6 @@ const DAY_MS = 86_400_000;
 
 export function createPaystackRefunds(account: PaystackAccount, charges: PaystackCharges): PaystackRefunds {
   const refunds: PaystackRefund[] = [];
-  const chargedBack = new Set<PaystackCharge>();
   const life = createRefundLife(account, refunds);
 
   function create({ json }: SimulatorRequest): SimulatorAnswer {
@@ -89,11 +88,7 @@ export function createPaystackRefunds(account: PaystackAccount, charges: Paystac
 
   return {
     plan: (outcome) => life.plan(outcome),
-    chargeBack(charge) {
-      const isTaken = chargeBack(account, charge, restOf(charge, refunds));
-      if (isTaken) chargedBack.add(charge);
-      return isTaken;
-    },
+    restOf: (charge) => restOf(charge, refunds),
     routes: [
       { method: 'POST', path: '/refund', operation: 'refund', handle: create },
       {
@@ -117,18 +112,6 @@ export function createPaystackRefunds(account: PaystackAccount, charges: Paystac
             created_at: createdAt,
             updated_at: updatedAt,
           });
-        },
-      },
-      {
-        method: 'GET',
-        path: '/dispute/transaction/:id',
-        operation: 'query',
-        handle({ params }) {
-          const disputed = [...chargedBack].filter(({ id }) => String(id) === params.id);
-          return accepted(
-            'Dispute retrieved',
-            disputed.map((charge) => disputeData(account, charge, true)),
-          );
         },
       },
       { method: 'POST', path: '/refund/retry_with_customer_details/:id', operation: 'refund', handle: retry },
@@ -278,21 +261,6 @@ function notifyRefund(account: PaystackAccount, refund: PaystackRefund): void {
       ? { id: String(id), customer_note: customerNote, merchant_note: merchantNote }
       : {}),
   });
-}
-
-/** The bank of the payer takes back what is left of a paid charge. */
-function chargeBack(account: PaystackAccount, charge: PaystackCharge, amount: bigint): boolean {
-  if (charge.status !== 'success') return false;
-  account.notify('charge.dispute.create', disputeData(account, charge, false));
-  charge.status = 'reversed';
-  const { id, reference, currency, way, receiptNumber } = charge;
-  const receipt = receiptNumber ?? String(id);
-  account.enter(
-    { kind: 'collection_reversed', id: reference, receipt, msisdn: way.payer, amount, currency },
-    { model: 'Transaction', id, reason: `Chargeback of ${reference}` },
-  );
-  account.notify('charge.dispute.resolve', disputeData(account, charge, true));
-  return true;
 }
 
 /** In the forms of the list: the transaction is its number. */

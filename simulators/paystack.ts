@@ -1,7 +1,7 @@
 // Paystack: charges by mobile money and bank transfer, transfers, refunds, webhooks.
 //
-// Actions: register_callback, roll_key, plan_charge, plan_transfer, plan_refund, plan_webhook, send_event, bank_transfer, reverse,
-// settle, top_up. Each is described where it is defined.
+// Actions: register_callback, roll_key, plan_charge, plan_transfer, plan_refund, plan_webhook, send_event, bank_transfer, dispute,
+// remind_dispute, resolve_dispute, reverse, settle, top_up. Each is described where it is defined.
 
 import type { Operation } from './faults.ts';
 import type { CreateSimulator, SimulatorAction, SimulatorAnswer, SimulatorRequest, SimulatorRoute } from './frame.ts';
@@ -20,6 +20,7 @@ import {
   type PaystackChargeOutcome,
   type PaystackCharges,
 } from './paystack-charges.ts';
+import { createPaystackDisputes, type PaystackDisputes } from './paystack-disputes.ts';
 import {
   createPaystackRefunds,
   PAYSTACK_REFUND_OUTCOMES,
@@ -81,6 +82,7 @@ export const createPaystackSimulator: CreateSimulator = (context, given) => {
   const charges = createPaystackCharges(account);
   const transfers = createPaystackTransfers(account);
   const refunds = createPaystackRefunds(account, charges);
+  const disputes = createPaystackDisputes(account, (charge) => refunds.restOf(charge));
   const settlements: PaystackSettlement[] = [];
 
   function checkKey({ headers }: SimulatorRequest, operation: Operation): SimulatorAnswer | null {
@@ -98,6 +100,7 @@ export const createPaystackSimulator: CreateSimulator = (context, given) => {
     ...charges.routes,
     ...transfers.routes,
     ...refunds.routes,
+    ...disputes.routes,
     ...balanceRoutes(account),
     ...settlementRoutes(account, settlements),
   ];
@@ -106,7 +109,7 @@ export const createPaystackSimulator: CreateSimulator = (context, given) => {
     notFound: () => refused('Invalid request: there is nothing at this address', 'unknown', 404),
     actions: {
       ...createPlans(charges, transfers, refunds),
-      ...createActions({ account, charges, transfers, refunds, settlements }),
+      ...createActions({ account, charges, transfers, disputes, settlements }),
     },
   };
 };
@@ -226,12 +229,31 @@ type ActionParts = {
   account: PaystackAccount;
   charges: PaystackCharges;
   transfers: PaystackTransfers;
-  refunds: PaystackRefunds;
+  disputes: PaystackDisputes;
   settlements: PaystackSettlement[];
 };
 
+/** All by our reference. */
+function createDisputeActions(charges: PaystackCharges, disputes: PaystackDisputes): Record<string, SimulatorAction> {
+  const about = (id: unknown, act: (charge: PaystackCharge) => boolean): SimulatorAnswer => {
+    const charge = charges.find(paystackText(id));
+    return charge && act(charge) ? DONE : REFUSED;
+  };
+  return {
+    /** {id, amount?, message?}: the payer's bank asks for the money of a paid charge back. */
+    dispute: ({ id, amount, message }) =>
+      about(id, (charge) => disputes.open(charge, readMoney(paystackText(amount)), paystackText(message) || null)),
+    /** {id, moreDays?} */
+    remind_dispute: ({ id, moreDays }) =>
+      about(id, (charge) => disputes.remind(charge, Number(moreDays ?? 0) * 86_400_000)),
+    /** {id, resolution}: merchant-accepted takes the money back, declined leaves it. */
+    resolve_dispute: ({ id, resolution }) =>
+      about(id, (charge) => disputes.resolve(charge, resolution === 'declined' ? 'declined' : 'merchant-accepted')),
+  };
+}
+
 function createActions(parts: ActionParts): Record<string, SimulatorAction> {
-  const { account, charges, transfers, refunds, settlements } = parts;
+  const { account, charges, transfers, disputes, settlements } = parts;
   return {
     /** {url} */
     register_callback({ url }) {
@@ -260,10 +282,13 @@ function createActions(parts: ActionParts): Record<string, SimulatorAction> {
       const sender = paystackText(sender_name) || 'ANN ABELL';
       return charges.receiveTransfer(paystackText(account_number), sum, sender) ? DONE : REFUSED;
     },
+    ...createDisputeActions(charges, disputes),
     /** {id}: a successful transfer comes back, or a paid charge is lost to a chargeback; by our reference. */
     reverse({ id }) {
       const charge = charges.find(paystackText(id));
-      const isDone = charge ? refunds.chargeBack(charge) : transfers.reverse(paystackText(id));
+      const isDone = charge
+        ? disputes.open(charge) && disputes.resolve(charge, 'merchant-accepted')
+        : transfers.reverse(paystackText(id));
       return isDone ? DONE : REFUSED;
     },
     /** {currency}: settles every paid charge that is in no settlement yet. */

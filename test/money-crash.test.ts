@@ -1,5 +1,5 @@
-// Two gateway processes on one database, killed at every place that touches refunds, files of payouts, decisions, the inbox
-// and debts. Clients and people repeat what nobody answered. Nothing is doubled and nothing is lost.
+// Two gateway processes on one database, killed at every place that touches refunds, files of payouts, decisions, the inbox,
+// debts, held money and disputes. Clients and people repeat what nobody answered. Nothing is doubled and nothing is lost.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

@@ -35,7 +35,7 @@ test('Safaricom: lines and balances of the statement are those of the book', asy
         msisdn,
       ]),
       [
-        ['SKE1AAAAA3', 'reversal', 'out', 1_234_500n, null, '2547****149'],
+        ['SKE1AAAAA3', 'reversal', 'out', 1_234_500n, 'SKE1AAAAA1', '2547****149'],
         ['SKE1AAAAA2', 'payment', 'out', 50_000n, null, '2547****149'],
         ['SKE1AAAAA1', 'payment', 'in', 1_234_500n, 'INV7', '2547****149'],
       ],

@@ -9,14 +9,20 @@ import { ZipFile } from 'yazl';
 import type { AccountDefaults } from '../src/books/account-defaults.ts';
 import type { StatementProblem } from '../src/books/statement-files.ts';
 import type { NewLine } from '../src/books/statement-lines.ts';
-import { openStatement, type ReadingChoices } from '../src/books/statement-reading.ts';
+import {
+  type LineBatch,
+  openStatement,
+  type ReadingChoices,
+  type StatementReading,
+} from '../src/books/statement-reading.ts';
 import { inspectFile } from '../src/books/statement-source.ts';
 
 export type StatementFolder = {
   write(name: string, content: string | Buffer): Promise<string>;
   /** A workbook with one sheet. Numbers are written as numbers, texts as shared texts. */
   writeXlsx(name: string, rows: readonly (readonly (string | number | null)[])[]): Promise<string>;
-  writeZip(name: string, entries: Readonly<Record<string, string | Buffer>>): Promise<string>;
+  /** `isStored`: the entries are not compressed. */
+  writeZip(name: string, entries: Readonly<Record<string, string | Buffer>>, isStored?: boolean): Promise<string>;
   /** A data directory for commands. */
   dataDir(): Promise<string>;
   close(): Promise<void>;
@@ -29,9 +35,10 @@ export async function createStatementFolder(): Promise<StatementFolder> {
     await writeFile(path, content);
     return path;
   };
-  const writeZip = async (name: string, entries: Readonly<Record<string, string | Buffer>>) => {
+  const writeZip: StatementFolder['writeZip'] = async (name, entries, isStored = false) => {
     const zip = new ZipFile();
-    for (const [entry, content] of Object.entries(entries)) zip.addBuffer(Buffer.from(content), entry);
+    for (const [entry, content] of Object.entries(entries))
+      zip.addBuffer(Buffer.from(content), entry, { compress: !isStored });
     zip.end();
     const path = join(folder, name);
     await pipeline(zip.outputStream, createWriteStream(path));
@@ -82,18 +89,29 @@ export async function readStatement(
   choices: ReadingChoices = {},
   account: Partial<AccountDefaults> = {},
 ): Promise<ReadStatement> {
+  const lines: NewLine[] = [];
+  const problems: StatementProblem[] = [];
+  const reading = await readInBatches(path, choices, account, (batch) => {
+    lines.push(...batch.lines);
+    problems.push(...batch.problems);
+  });
+  return { format: reading.format, lines, problems, ...reading.balances() };
+}
+
+/** The same, for files of which nothing is to be held. */
+export async function readInBatches(
+  path: string,
+  choices: ReadingChoices,
+  account: Partial<AccountDefaults>,
+  see: (batch: LineBatch) => void,
+): Promise<StatementReading> {
   const facts = await inspectFile(path);
   const now = new Date('2026-11-15T12:00:00Z');
   const defaults = { currency: null, zone: 'UTC', settings: {}, ...account };
   const reading = await openStatement(path, facts, defaults, choices, now);
-  const lines: NewLine[] = [];
-  const problems: StatementProblem[] = [];
-  for await (const batch of reading.batches(now)) {
-    lines.push(...batch.lines);
-    problems.push(...batch.problems);
-  }
+  for await (const batch of reading.batches(now)) see(batch);
   await reading.close();
-  return { format: reading.format, lines, problems, ...reading.balances() };
+  return reading;
 }
 
 const SAFARICOM_HEADER =

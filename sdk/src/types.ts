@@ -226,6 +226,12 @@ export type StatementLineKind =
   | 'credit_reversal'
   | 'debt'
   | 'debt_recovery'
+  | 'reserve_hold'
+  | 'reserve_release'
+  | 'reserve_use'
+  | 'dispute_hold'
+  | 'dispute_won'
+  | 'dispute_lost'
   | 'top_up'
   | 'other';
 

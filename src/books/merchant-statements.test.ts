@@ -17,19 +17,25 @@ import { post, postEach } from '../ledger/ledger.ts';
 import {
   collectionReversed,
   collectionSucceeded,
+  disputeLost,
+  disputeOpened,
+  disputeWon,
   payoutPosted,
   payoutReleased,
   payoutReserved,
   payoutReversed,
   refundPosted,
   refundReserved,
+  reserveHeld,
+  reserveReleased,
+  reserveUsed,
   sandboxTopUp,
   type Transfer,
 } from '../ledger/postings.ts';
 import { createHolderUuid } from '../platform/ids.ts';
 import { MAX_PDF_LINES, type StatementFormat, writeStatement } from './merchant-statement-files.ts';
 import { winAnsi } from './merchant-statement-pdf.ts';
-import { type MerchantStatement, prepareStatement } from './merchant-statements.ts';
+import { type MerchantStatement, prepareStatement, sumTotals } from './merchant-statements.ts';
 import { listMonthlyStatements, makeMonthlyStatements, pastMonth, readMonthlyCsv } from './monthly-statements.ts';
 import { writeWorkbook } from './xlsx-writer.ts';
 
@@ -134,6 +140,47 @@ describe('a statement', () => {
         column,
       );
     assert.equal(cents(rows.at(-1)?.balance), statement.closing);
+  });
+
+  test('held money has lines of its own, and a lost dispute one even where the wallet had lost it before', async () => {
+    const holder = await newHolder();
+    await book(sandboxTopUp(fact(holder, 100_000n, 0n)));
+    const held = fact(holder, 50_000n, 500n);
+    await book([...collectionSucceeded(held), ...reserveHeld({ ...held, amount: 5_000n })]);
+    await book(reserveUsed({ ...fact(holder, 1_000n, 0n) }, 'order'));
+    await book(reserveReleased({ ...held, amount: 4_000n }));
+    const won = { ...fact(holder, 20_000n, 0n), short: 0n };
+    await book(disputeOpened(won));
+    await book(disputeWon(won));
+    const lost = { ...fact(holder, 30_000n, 0n), short: 0n };
+    await book(disputeOpened(lost));
+    await book(disputeLost({ ...lost, feeReturned: 0n }));
+    const lostWithFee = { ...fact(holder, 9_900n, 0n), short: 0n };
+    await book(disputeOpened(lostWithFee));
+    await book(disputeLost({ ...lostWithFee, feeReturned: 100n }));
+    const statement = await prepareStatement(ctx, holder, MARCH);
+    assert.deepEqual(
+      statement.totals.map(({ kind, count, gross, fee, net }) => [kind, count, gross, fee, net]),
+      [
+        ['collection', 1, 50_000n, -500n, 49_500n],
+        ['reserve_hold', 1, -5_000n, 0n, -5_000n],
+        ['reserve_release', 1, 4_000n, 0n, 4_000n],
+        ['reserve_use', 1, 1_000n, 0n, 1_000n],
+        ['dispute_hold', 3, -59_900n, 0n, -59_900n],
+        ['dispute_won', 1, 20_000n, 0n, 20_000n],
+        ['dispute_lost', 2, -100n, 100n, 0n],
+        ['top_up', 1, 100_000n, 0n, 100_000n],
+      ],
+    );
+    assert.equal(sumTotals(statement.totals).net, statement.closing);
+    const lines = (await csvOf(statement)).filter((row) => row.record === 'line');
+    assert.deepEqual(
+      lines.filter((line) => line.kind === 'dispute_lost').map((line) => [line.gross, line.fee, line.net]),
+      [
+        ['0.00', '0.00', '0.00'],
+        ['-1.00', '1.00', '0.00'],
+      ],
+    );
   });
 
   test('a payment counts on the day it was posted, by the clock of the holder', async () => {

@@ -15,6 +15,8 @@ import { type FileFacts, openRows, type StatementRows } from './statement-source
 
 /** Rows that are looked at before the form is known; title rows are among them. */
 const SAMPLE_ROWS = 500;
+/** Of the rows that are held at once, for the form or as a batch: there are fewer of them where they are long. */
+const HELD_CHARACTERS = 4 * 1024 * 1024;
 /** Twice the most that the console's limit of bytes can hold in usual lines. */
 export const MAX_STATEMENT_LINES = 4_000_000;
 const BATCH_LINES = 1_000;
@@ -86,10 +88,12 @@ export async function openStatement(
 
 async function takeRows({ rows }: StatementRows, count: number): Promise<SourceRow[]> {
   const taken: SourceRow[] = [];
-  while (taken.length < count) {
+  let characters = 0;
+  while (taken.length < count && characters < HELD_CHARACTERS) {
     const next = await rows.next();
     if (next.done) break;
     taken.push(next.value);
+    characters += next.value.raw.length;
   }
   return taken;
 }
@@ -152,6 +156,7 @@ async function* batchesOf(
   const repeats = new RepeatCounter();
   let batch: LineBatch = { lines: [], problems: [] };
   let count = 0;
+  let characters = 0;
   for await (const row of rows) {
     const line = readRow(row, read);
     if (line === null) continue;
@@ -164,9 +169,11 @@ async function* batchesOf(
       ends.see(line);
       batch.lines.push({ ...line, lineKey, lineNumber: row.number, raw: storable(row.raw, MAX_RAW), readAt: at });
     }
-    if (batch.lines.length + batch.problems.length >= BATCH_LINES) {
+    characters += row.raw.length;
+    if (batch.lines.length + batch.problems.length >= BATCH_LINES || characters >= HELD_CHARACTERS) {
       yield batch;
       batch = { lines: [], problems: [] };
+      characters = 0;
     }
   }
   yield batch;

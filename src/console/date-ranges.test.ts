@@ -18,5 +18,9 @@ test('ranges are days of the zone', () => {
 test('the last day of two counts whole, also when the clocks change in it', () => {
   const cairo = rangeOfDays('2026-04-24', '2026-04-24', 'Africa/Cairo');
   assert.equal((cairo.to?.getTime() ?? 0) - (cairo.from?.getTime() ?? 0), 23 * 3_600_000);
-  assert.deepEqual(rangeOfDays('2026-13-40', 'soon', 'UTC'), {});
+});
+
+test('a day that is in no calendar, or in no year that anybody means, is left out', () => {
+  for (const day of ['2026-02-30', '2026-13-40', '9999-12-31', '0000-01-01', 'soon', ''])
+    assert.deepEqual(rangeOfDays(day, day, 'Africa/Nairobi'), {}, day);
 });

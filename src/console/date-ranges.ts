@@ -1,6 +1,6 @@
 // Ranges of days that people choose by name, in the time zone of the holder.
 
-import { addDays, dayIn, startOfDay } from '../platform/time-zones.ts';
+import { addDays, dayIn, isCalendarDay, startOfDay } from '../platform/time-zones.ts';
 
 export const RANGES = ['today', 'week', 'fortnight', 'month', 'last-month'] as const;
 export type RangeName = (typeof RANGES)[number];
@@ -22,11 +22,7 @@ export function rangeOf(name: RangeName, zone: string, now: Date): DateRange {
 /** Two days as date fields send them; the last one counts whole. What cannot be read is left out. */
 export function rangeOfDays(from: string, to: string, zone: string): DateRange {
   return {
-    ...(isDay(from) ? { from: startOfDay(zone, from) } : {}),
-    ...(isDay(to) ? { to: startOfDay(zone, addDays(to, 1)) } : {}),
+    ...(isCalendarDay(from) ? { from: startOfDay(zone, from) } : {}),
+    ...(isCalendarDay(to) ? { to: startOfDay(zone, addDays(to, 1)) } : {}),
   };
-}
-
-export function isDay(text: string): boolean {
-  return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(new Date(`${text}T00:00:00Z`).getTime());
 }

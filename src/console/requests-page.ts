@@ -8,11 +8,12 @@ import { refOf } from '../payments/transactions.ts';
 import { DAY_MS } from '../platform/clock.ts';
 import { type Html, html, styleFile } from '../platform/html.ts';
 import { publicId, uuidFromPublicId } from '../platform/ids.ts';
+import { isCalendarDay } from '../platform/time-zones.ts';
 import { chips, dataTable, emptyState, status as statusText, who } from '../ui/components.ts';
 import { icon } from '../ui/icons.ts';
 import { copyButton, pager, timeTag, transactionLink, zoneOf } from './components.ts';
 import { type HolderRequest, queryOf } from './console-request.ts';
-import { isDay, rangeOfDays } from './date-ranges.ts';
+import { rangeOfDays } from './date-ranges.ts';
 import { form } from './form-components.ts';
 import { renderPage } from './layout.ts';
 import { BUILDERS, type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
@@ -63,7 +64,7 @@ function readFilter(request: HolderRequest, integrations: readonly Integration[]
     family: STATUS_FAMILIES.find((each) => each === queryOf(request, 'status')),
     code: queryOf(request, 'code', 60),
     id: queryOf(request, 'id', 40),
-    day: isDay(queryOf(request, 'day', 10)) ? queryOf(request, 'day', 10) : '',
+    day: isCalendarDay(queryOf(request, 'day', 10)) ? queryOf(request, 'day', 10) : '',
   };
 }
 

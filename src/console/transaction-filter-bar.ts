@@ -4,11 +4,12 @@ import { type Integration, listIntegrations } from '../holders/integrations.ts';
 import type { FieldErrors } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { dateLocale } from '../platform/locales.ts';
+import { isCalendarDay } from '../platform/time-zones.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { icon } from '../ui/icons.ts';
 import { withColon } from './components.ts';
 import { type HolderRequest, queryOf } from './console-request.ts';
-import { isDay, RANGES } from './date-ranges.ts';
+import { RANGES } from './date-ranges.ts';
 import { type FormField, formField } from './form-components.ts';
 import { countryName, methodInCountry, methodName } from './names.ts';
 import {
@@ -88,9 +89,10 @@ function dateLabel(request: HolderRequest): string {
   const name = chosenRange(request);
   if (name) return t.transactions.ranges[name];
   const [from, to] = [filterValue(request, 'from'), filterValue(request, 'to')];
-  if (isDay(from) && isDay(to)) return t.transactions.between(dayText(request, from), dayText(request, to));
-  if (isDay(from)) return t.transactions.fromDay(dayText(request, from));
-  return isDay(to) ? t.transactions.toDay(dayText(request, to)) : t.transactions.ranges.any;
+  if (isCalendarDay(from) && isCalendarDay(to))
+    return t.transactions.between(dayText(request, from), dayText(request, to));
+  if (isCalendarDay(from)) return t.transactions.fromDay(dayText(request, from));
+  return isCalendarDay(to) ? t.transactions.toDay(dayText(request, to)) : t.transactions.ranges.any;
 }
 
 function dayText({ language }: HolderRequest, day: string): string {

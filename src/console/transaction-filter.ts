@@ -4,10 +4,11 @@ import { possibleNumbers } from '../catalog/phone-search.ts';
 import { type Integration, listIntegrations } from '../holders/integrations.ts';
 import type { TransactionFilter } from '../payments/listing.ts';
 import type { Status, TransactionDirection } from '../payments/states.ts';
+import { isCalendarDay } from '../platform/time-zones.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { zoneOf } from './components.ts';
 import { type HolderRequest, queryOf } from './console-request.ts';
-import { isDay, RANGES, type RangeName, rangeOf, rangeOfDays } from './date-ranges.ts';
+import { RANGES, type RangeName, rangeOf, rangeOfDays } from './date-ranges.ts';
 
 export const MAX_CHARACTERS = 128;
 export const DIRECTIONS: TransactionDirection[] = ['collection', 'payout', 'refund'];
@@ -105,7 +106,7 @@ export function chosenDates(request: HolderRequest): Pick<TransactionFilter, 'fr
 
 /** A range by its name, unless days were given. */
 export function chosenRange(request: HolderRequest): RangeName | undefined {
-  const hasDays = [filterValue(request, 'from'), filterValue(request, 'to')].some(isDay);
+  const hasDays = [filterValue(request, 'from'), filterValue(request, 'to')].some(isCalendarDay);
   return hasDays ? undefined : RANGES.find((range) => range === filterValue(request, 'range'));
 }
 

@@ -22,6 +22,7 @@ export const AUDIT_ACTIONS = {
     'case.resolved',
     'dispute.opened',
     'dispute.evidence_added',
+    'dispute.lost',
     'decision.proposed',
     'decision.approved',
     'decision.rejected',

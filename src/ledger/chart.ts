@@ -139,6 +139,17 @@ export function accountKey(account: AccountRef): string {
   }
 }
 
+/** The account that a stored row is, so that its key can be compared with what it should be. */
+export function storedAccount(row: {
+  kind: AccountKind;
+  holder_id: bigint;
+  currency: string;
+  rail: string | null;
+}): AccountRef {
+  const { kind, holder_id: holderId, currency, rail } = row;
+  return { kind, holderId, currency, ...(rail === null ? {} : { rail }) } as AccountRef;
+}
+
 export function mayGoNegative(account: AccountRef): boolean {
   return MAY_GO_NEGATIVE[account.kind];
 }

@@ -56,6 +56,25 @@ async function tamper(...statements: string[]): Promise<void> {
   });
 }
 
+/** The accounts that few holders have, without money. */
+const HELD_MONEY = [
+  ['wallet_held', 'wallet:1:XOF:held', '1001', 'false'],
+  ['wallet_disputed', 'wallet:1:XOF:disputed', '1001', 'false'],
+  ['dispute_shortfall', 'dispute-shortfall:1:XOF', 'null', 'true'],
+].map(
+  ([kind, key, wallet, negative]) =>
+    `insert into ledger_accounts (holder_id, key, kind, currency, wallet_account, may_go_negative, updated_at)
+     values (1, '${key}', '${kind}', 'XOF', ${wallet}, ${negative}, now())`,
+);
+
+const WRONG_KEYS = [
+  ['wallet:1:XOF:held', 'wallet:1:XOF:hold'],
+  ['wallet:1:XOF:disputed', 'wallet:2:XOF:disputed'],
+  ['dispute-shortfall:1:XOF', 'dispute-shortfall:1:UGX'],
+  ['clearing:1:sandbox:XOF', 'clearing:1:daraja:XOF'],
+  ['fees:1:XOF', 'fees:1'],
+] as const;
+
 const RESTORE_BALANCES = `update ledger_accounts a set balance =
   (select coalesce(sum(case when credit_account = a.id then amount else -amount end), 0)
    from ledger_transfers where a.id in (debit_account, credit_account))`;
@@ -156,6 +175,25 @@ const TAMPERING: [string, string[], { where: string; sentence: RegExp }[]][] = [
     'a wallet that lost an account',
     [`update ledger_accounts set key = 'wallet:2:XOF:reserved' where kind = 'wallet_reserved'`],
     [{ where: 'wallet 1001', sentence: /should have the account wallet:1:XOF:reserved/ }],
+  ],
+  [
+    'accounts with the keys of others',
+    [
+      ...HELD_MONEY,
+      ...WRONG_KEYS.map(([key, wrong]) => `update ledger_accounts set key = '${wrong}' where key = '${key}'`),
+    ],
+    WRONG_KEYS.map(([key, wrong]) => ({
+      where: `account ${wrong}`,
+      sentence: new RegExp(`should have the key ${key}`),
+    })),
+  ],
+  [
+    'an account of a wallet in another currency',
+    [
+      ...HELD_MONEY,
+      `update ledger_accounts set currency = 'UGX', key = 'wallet:1:UGX:held' where kind = 'wallet_held'`,
+    ],
+    [{ where: 'wallet 1001', sentence: /belongs to wallet 1001, which does not exist in UGX/ }],
   ],
   [
     'a transfer of another holder',

@@ -7,6 +7,7 @@ import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
 import { formatAmount } from '../platform/money.ts';
 import { type Block, findBlock, type KnownBlock, lastTransferId, openChain, TRANSFER_LINE } from './chain.ts';
+import { type AccountKind, accountKey, storedAccount } from './chart.ts';
 import type { LedgerDifference, ReportDifference } from './differences.ts';
 
 const PIECE = 5_000;
@@ -139,6 +140,8 @@ function parseLine(line: string): Line {
 type Book = {
   readonly holder: string;
   readonly key: string;
+  /** What it should be; null where checkWallets compares it. */
+  readonly expectedKey: string | null;
   readonly currency: string;
   readonly mayGoNegative: boolean;
   readonly stored: bigint;
@@ -162,6 +165,9 @@ const BALANCE_AT_START = `coalesce((
      where credit_account = a.id and id <= $4 order by posted_at desc, id desc limit 1)
   ) as newest order by id desc limit 1), 0)`;
 
+/** Of every wallet. */
+const MUST_EXIST: readonly AccountKind[] = ['wallet_available', 'wallet_reserved'];
+
 async function readAccounts(reader: Reader, books: Books, start: Block | null): Promise<void> {
   let after = { holder: -1n, id: 0n };
   for (;;) {
@@ -169,12 +175,14 @@ async function readAccounts(reader: Reader, books: Books, start: Block | null): 
       holder_id: bigint;
       id: bigint;
       key: string;
+      kind: AccountKind;
+      rail: string | null;
       currency: string;
       may_go_negative: boolean;
       balance: bigint;
       at_start: bigint;
     }>(
-      `select holder_id, id, key, currency, may_go_negative, balance,
+      `select holder_id, id, key, kind, rail, currency, may_go_negative, balance,
               ${start ? BALANCE_AT_START : '0::bigint'} as at_start
        from ledger_accounts a where (holder_id, id) > ($1, $2) order by holder_id, id limit $3`,
       [after.holder, after.id, PIECE, ...(start ? [start.last_id] : [])],
@@ -183,6 +191,7 @@ async function readAccounts(reader: Reader, books: Books, start: Block | null): 
       books.set(String(row.id), {
         holder: String(row.holder_id),
         key: row.key,
+        expectedKey: MUST_EXIST.includes(row.kind) ? null : accountKey(storedAccount(row)),
         currency: row.currency,
         mayGoNegative: row.may_go_negative,
         stored: row.balance,
@@ -270,6 +279,16 @@ function checkSide(
 function checkBalances(books: Books, report: ReportDifference): void {
   for (const book of books.values()) {
     const where = `account ${book.key}`;
+    if (book.expectedKey !== null && book.key !== book.expectedKey)
+      report({
+        what: 'account',
+        where,
+        expected: book.expectedKey,
+        found: book.key,
+        sentence:
+          `Account ${book.key} of holder ${book.holder} should have the key ${book.expectedKey}: ` +
+          'the next posting would open that account anew, and leave the money of this one behind.',
+      });
     if (book.stored !== book.sum)
       report({
         what: 'balance',
@@ -311,7 +330,7 @@ async function checkCurrencies(reader: Reader, report: ReportDifference): Promis
   return rows.length;
 }
 
-/** Every wallet has its two accounts, under the holder's and the currency's own key, and every such account its wallet. */
+/** Every wallet has its two accounts, under the holder's and the currency's own key, and every account of a wallet its wallet. */
 async function checkWallets(reader: Reader, report: ReportDifference): Promise<number> {
   const rows = await reader.query<{ wallet_account: number; expected: string; found: string | null }>(
     `select w.wallet_account, format('wallet:%s:%s:%s', w.holder_id, w.currency, side.name) as expected, a.key as found
@@ -329,15 +348,16 @@ async function checkWallets(reader: Reader, report: ReportDifference): Promise<n
     const sentence = `Wallet ${row.wallet_account} should have the account ${row.expected}; there is ${found}.`;
     report({ what: 'wallet', where: `wallet ${row.wallet_account}`, expected: row.expected, found, sentence });
   }
-  const strays = await reader.query<{ key: string; wallet_account: number }>(
-    `select key, wallet_account from ledger_accounts a
+  const strays = await reader.query<{ key: string; wallet_account: number; currency: string }>(
+    `select key, wallet_account, currency from ledger_accounts a
      where wallet_account is not null and not exists (
-       select from wallets w where w.holder_id = a.holder_id and w.wallet_account = a.wallet_account)
+       select from wallets w
+       where w.holder_id = a.holder_id and w.wallet_account = a.wallet_account and w.currency = a.currency)
      order by holder_id, id limit $1`,
     [MAX_DIFFERENCES],
   );
-  for (const { key, wallet_account: wallet } of strays) {
-    const sentence = `Account ${key} belongs to wallet ${wallet}, which does not exist.`;
+  for (const { key, wallet_account: wallet, currency } of strays) {
+    const sentence = `Account ${key} belongs to wallet ${wallet}, which does not exist in ${currency}.`;
     report({ what: 'wallet', where: `wallet ${wallet}`, expected: 'a wallet', found: 'none', sentence });
   }
   const [count] = await reader.query<{ wallets: number }>('select count(*)::int as wallets from wallets');

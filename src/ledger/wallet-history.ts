@@ -3,7 +3,7 @@
 // it is posted. Every movement has the balances that the ledger stored with it, so a reader can compare its own sum with them.
 
 import type { Reader } from '../platform/db.ts';
-import { accountKey, feeIncome, walletAvailable, walletReserved } from './chart.ts';
+import { accountKey, feeIncome, walletAvailable, walletDisputed, walletReserved } from './chart.ts';
 import type { PostingSpan } from './daily-money.ts';
 import type { TransferKind } from './postings.ts';
 
@@ -20,6 +20,8 @@ export type WalletHistory = {
   readonly reserved: Side;
   /** Null: the holder has paid no fee in this currency yet. */
   readonly fees: Side | null;
+  /** Null: no payment of this wallet was ever disputed. */
+  readonly disputed: Side | null;
   /** Available and reserved together. */
   readonly opening: bigint;
   readonly closing: bigint;
@@ -40,6 +42,9 @@ export type WalletMovement = {
 /** These move the gateway's own income, not what the holder paid for a payment. */
 const INCOME_KINDS: readonly TransferKind[] = ['suspense_income', 'suspense_income_reversal'];
 
+/** What a lost dispute takes left the wallet when it was opened; that it was lost is a line all the same. */
+const SHOWN_WITHOUT_AMOUNT: readonly TransferKind[] = ['dispute_loss'];
+
 const newestBefore = (moment: string) => `(
   select balance, id from (
     (select debit_balance as balance, id, posted_at from ledger_transfers
@@ -59,7 +64,8 @@ export async function openWalletHistory(
   currency: string,
   span: PostingSpan,
 ): Promise<WalletHistory | null> {
-  const keys = [walletAvailable, walletReserved, feeIncome].map((account) => accountKey(account(holderId, currency)));
+  const accounts = [walletAvailable, walletReserved, feeIncome, walletDisputed];
+  const keys = accounts.map((account) => accountKey(account(holderId, currency)));
   const rows = await reader.query<{ kind: string; id: bigint; opening: bigint; closing: bigint; last_id: bigint }>(
     `select a.kind, a.id, coalesce(first.balance, 0)::bigint as opening, coalesce(last.balance, 0)::bigint as closing,
             coalesce(last.id, 0)::bigint as last_id
@@ -82,6 +88,7 @@ export async function openWalletHistory(
     available,
     reserved,
     fees: side('fee_income'),
+    disputed: side('wallet_disputed'),
     opening: available.opening + reserved.opening,
     closing: available.closing + reserved.closing,
   };
@@ -120,10 +127,10 @@ export async function* readWalletHistory(reader: Reader, history: WalletHistory)
 
 function readPage(
   reader: Reader,
-  { holderId, span, available, reserved, fees }: WalletHistory,
+  { holderId, span, available, reserved, fees, disputed }: WalletHistory,
   after: { place: string; id: bigint },
 ): Promise<TransferRow[]> {
-  const sides = [available, reserved, ...(fees ? [fees] : [])];
+  const sides = [available, reserved, fees, disputed].filter((side) => side !== null);
   const branch = (account: string) => `
     (select t.id, t.kind, t.transaction_id, t.posted_at, t.amount, t.debit_account, t.credit_account, t.debit_balance, t.credit_balance
      from ledger_transfers t
@@ -164,7 +171,7 @@ function movementOf(
     balances.set(row.credit_account, row.credit_balance);
   }
   const fee = INCOME_KINDS.includes(row.kind) ? 0n : feeOf(row, fees?.id);
-  if (net === 0n && fee === 0n) return [];
+  if (net === 0n && fee === 0n && !SHOWN_WITHOUT_AMOUNT.includes(row.kind)) return [];
   const balance = (balances.get(available.id) ?? 0n) + (balances.get(reserved.id) ?? 0n);
   return [{ kind: row.kind, transactionId: row.transaction_id, postedAt: row.posted_at, net, fee, balance }];
 }

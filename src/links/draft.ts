@@ -13,6 +13,7 @@ import { optionalAmount } from '../payments/params.ts';
 import { nullable, optionalUrl } from '../platform/api-schemas.ts';
 import { isEmail, MAX_EMAIL_CHARACTERS } from '../platform/email.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
+import { isCalendarDay } from '../platform/time-zones.ts';
 import { type AddError, createReader, EXPECTED, refuse } from '../platform/validation.ts';
 import { type Logo, readLogo } from './logo.ts';
 
@@ -235,11 +236,5 @@ function nameOrNull(text: string | null | undefined): string | null {
 
 function isMoment(text: string): boolean {
   const day = ISO_MOMENT.exec(text)?.[1];
-  return day !== undefined && isDay(day) && !Number.isNaN(new Date(text).getTime());
-}
-
-/** `Date` reads February 30 as March 2; such a date is refused here. */
-function isDay(text: string): boolean {
-  const day = new Date(`${text}T00:00:00Z`);
-  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
+  return day !== undefined && isCalendarDay(day) && !Number.isNaN(new Date(text).getTime());
 }

@@ -65,7 +65,17 @@ export async function carryOut(
       return [];
     case 'dispute_won':
     case 'dispute_lost':
-      return endDispute(tx, ctx, decision, { each, transaction }, { by, resolution });
+      return endDispute(
+        tx,
+        ctx,
+        {
+          isLost: decision.action === 'dispute_lost',
+          source: 'person',
+          raw: `dispute lost, decided by ${by}: ${decision.reason} (${decision.reference})`,
+        },
+        { each, transaction },
+        { by, resolution },
+      );
     case 'keep':
       await closeDecidedCase(tx, each, by, resolution, at);
       return [];

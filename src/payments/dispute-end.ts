@@ -1,5 +1,5 @@
-// The end of a dispute, in the transaction that approves the decision about it: what was held is released or given back, and the
-// totals of the collection, the dispute and its case follow.
+// The end of a dispute, in the transaction that approves the decision about it, or applies the operator's notice: what was held is
+// released or given back, and the totals of the collection, the dispute and its case follow.
 
 import type { RecordedEvent } from '../callbacks/events.ts';
 import { type PostingGroup, postEach } from '../ledger/ledger.ts';
@@ -9,25 +9,26 @@ import { Problem } from '../platform/errors.ts';
 import { type Case, settleCaseMoney } from './cases.ts';
 import type { PaymentsContext } from './context.ts';
 import { recordDebts } from './debts.ts';
-import type { Decision } from './decision-rows.ts';
 import { type Dispute, factOf, findDispute } from './disputes.ts';
 import { applyOutcomes } from './outcomes.ts';
 import { endDisputed, givenBack } from './refund-orders.ts';
 import type { Outcome } from './states.ts';
 import type { Transaction } from './transactions.ts';
 
+/** `source`, `raw`: who says so, and with what. */
+export type DisputeEnd = { isLost: boolean; source: 'person' | 'callback'; raw: string };
+
 /** The accounts of the dispute and its collection are locked already, so `short` is what is lacking now. */
 export async function endDispute(
   tx: Tx,
   ctx: PaymentsContext,
-  decision: Decision,
+  { isLost, ...evidence }: DisputeEnd,
   { each, transaction }: { each: Case; transaction: Transaction | null },
   note: { by: string; resolution: string },
 ): Promise<RecordedEvent[]> {
   const at = ctx.clock.now();
   const dispute = await findDispute(tx, each.id);
   if (dispute?.status !== 'open' || !transaction) throw new Problem('decision_overtaken');
-  const isLost = decision.action === 'dispute_lost';
   const totals = await endDisputed(tx, transaction, {
     amount: dispute.amount,
     feeReturned: dispute.fee_returned,
@@ -41,7 +42,7 @@ export async function endDispute(
   ]);
   const group = isLost ? lostGroup(dispute, transaction) : { transfers: disputeWon(factOf(dispute)), mayBorrow: false };
   const isWhole = isLost && givenBack(totals) >= transaction.amount;
-  const events = isWhole ? await reverse(tx, ctx, decision, transaction, group, note) : await move(tx, ctx, group, at);
+  const events = isWhole ? await reverse(tx, ctx, evidence, transaction, group) : await move(tx, ctx, group, at);
   await settleCaseMoney(tx, [{ caseId: each.id, amount: dispute.amount, ...note }], at);
   return events;
 }
@@ -62,15 +63,14 @@ async function move(tx: Tx, ctx: PaymentsContext, group: PostingGroup, at: Date)
 async function reverse(
   tx: Tx,
   ctx: PaymentsContext,
-  { reason, reference }: Decision,
-  { id }: Transaction,
+  evidence: Pick<DisputeEnd, 'source' | 'raw'>,
+  { id, rail }: Transaction,
   group: PostingGroup,
-  { by }: { by: string },
 ): Promise<RecordedEvent[]> {
   const outcome: Outcome = {
     transactionId: id,
-    source: 'person',
-    raw: `dispute lost, decided by ${by}: ${reason} (${reference})`,
+    ...evidence,
+    ...(evidence.source === 'callback' ? { rail } : {}),
     observation: { state: 'reversed', receipt: null, rawCode: '', message: 'the dispute was lost' },
   };
   const { applied, events } = await applyOutcomes(tx, ctx, [outcome], [group]);

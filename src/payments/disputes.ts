@@ -29,8 +29,8 @@ import { addToDisputed, leftToRefund, lockRefundTotals } from './refund-orders.t
 import { idFromRef, refOf, TRANSACTION_COLUMNS, type Transaction } from './transactions.ts';
 
 export const DISPUTE_ANSWER_DAYS = 7;
-const MAX_ANSWER_DAYS = 365;
-const MIN_REASON_CHARACTERS = 3;
+export const MAX_ANSWER_DAYS = 365;
+export const MIN_DISPUTE_REASON = 3;
 export const MAX_DISPUTE_REASON = 500;
 export const MAX_DISPUTE_REFERENCE = 120;
 export const MAX_DISPUTE_NOTE = 4_000;
@@ -71,43 +71,50 @@ export type DisputeRequest = {
 
 /** Opens a dispute and holds its amount. */
 export async function openDispute(ctx: PaymentsContext, actor: Actor, request: DisputeRequest): Promise<Dispute> {
+  const opened = await ctx.db.transaction((tx) => openDisputeWithin(tx, ctx, actor, request));
+  failpoint('dispute-opened');
+  return opened;
+}
+
+export async function openDisputeWithin(
+  tx: Tx,
+  ctx: PaymentsContext,
+  actor: Actor,
+  request: DisputeRequest,
+): Promise<Dispute> {
   const at = ctx.clock.now();
   const answerBy = request.answerBy ?? new Date(at.getTime() + DISPUTE_ANSWER_DAYS * DAY_MS);
   checkRequest(request, answerBy, at);
-  const opened = await ctx.db.transaction(async (tx) => {
-    const collection = await lockCollection(tx, request.collection);
-    const plan = await planDispute(tx, ctx, collection, request.amount);
-    const dispute: Dispute = {
-      holder_id: collection.holder_id,
-      case_id: createHolderUuid(at.getTime(), collection.holder_id),
-      transaction_id: collection.id,
-      ...plan,
-      short: await holdAmount(tx, collection, plan, at),
-      currency: collection.currency,
-      source: request.reference === null ? 'person' : 'operator',
-      reason: request.reason,
-      reference: request.reference,
-      answer_by: answerBy,
-      status: 'open',
-      opened_by: actor.name,
-      opened_at: at,
-      ended_at: null,
-    };
-    await postHold(tx, dispute, at);
-    await writeDispute(tx, ctx, dispute, collection);
-    await auditDispute(tx, actor, dispute, collection, at);
-    failpoint('dispute-opening');
-    return dispute;
-  });
-  failpoint('dispute-opened');
-  return opened;
+  const collection = await lockCollection(tx, request.collection);
+  const plan = await planDispute(tx, ctx, collection, request.amount);
+  const dispute: Dispute = {
+    holder_id: collection.holder_id,
+    case_id: createHolderUuid(at.getTime(), collection.holder_id),
+    transaction_id: collection.id,
+    ...plan,
+    short: await holdAmount(tx, collection, plan, at),
+    currency: collection.currency,
+    source: request.reference === null ? 'person' : 'operator',
+    reason: request.reason,
+    reference: request.reference,
+    answer_by: answerBy,
+    status: 'open',
+    opened_by: actor.name,
+    opened_at: at,
+    ended_at: null,
+  };
+  await postHold(tx, dispute, at);
+  await writeDispute(tx, ctx, dispute, collection);
+  await auditDispute(tx, actor, dispute, collection, at);
+  failpoint('dispute-opening');
+  return dispute;
 }
 
 function checkRequest({ reason, reference, amount }: DisputeRequest, answerBy: Date, at: Date): void {
   const errors: Record<string, string[]> = {};
   const length = Array.from(reason).length;
-  if (length < MIN_REASON_CHARACTERS || length > MAX_DISPUTE_REASON)
-    errors.reason = [`Write a reason of ${MIN_REASON_CHARACTERS} to ${MAX_DISPUTE_REASON} characters.`];
+  if (length < MIN_DISPUTE_REASON || length > MAX_DISPUTE_REASON)
+    errors.reason = [`Write a reason of ${MIN_DISPUTE_REASON} to ${MAX_DISPUTE_REASON} characters.`];
   if (reference !== null && (reference === '' || Array.from(reference).length > MAX_DISPUTE_REFERENCE))
     errors.reference = [`Name the notice in at most ${MAX_DISPUTE_REFERENCE} characters.`];
   if (amount !== null && amount <= 0n) errors.amount = ['The amount must be more than zero.'];
@@ -264,6 +271,27 @@ export async function findDispute(reader: Reader, caseId: string): Promise<Dispu
   return row ?? null;
 }
 
+/** The dispute that a notice of the operator is about. One that a person opened before the notice came has its number from then on. */
+export async function findDisputeOfNotice(
+  tx: Tx,
+  { holder_id: holderId, id }: Transaction,
+  reference: string,
+): Promise<Dispute | null> {
+  const [known] = await tx.query<Dispute>(
+    `select ${COLUMNS} from disputes d where d.holder_id = $1 and d.transaction_id = $2 and d.reference = $3`,
+    [holderId, id, reference],
+  );
+  if (known) return known;
+  const [adopted] = await tx.query<Dispute>(
+    `update disputes d set reference = $3 where d.holder_id = $1 and d.case_id = (
+       select case_id from disputes where holder_id = $1 and transaction_id = $2 and status = 'open' and reference is null
+       order by opened_at, case_id limit 1)
+     returning ${COLUMNS}`,
+    [holderId, id, reference],
+  );
+  return adopted ?? null;
+}
+
 /** Disputes of one holder, or (null) of all, the newest first. */
 export function listDisputes(reader: Reader, holderId: bigint | null, status?: Dispute['status']): Promise<Dispute[]> {
   return reader.query<Dispute>(
@@ -308,23 +336,38 @@ export function addDisputeEvidence(
     const length = Array.from(evidence.note).length;
     if (length < 1 || length > MAX_DISPUTE_NOTE)
       throw new Problem('invalid_params', { errors: { note: [`Write at most ${MAX_DISPUTE_NOTE} characters.`] } });
-    await tx.query(
-      `insert into dispute_evidence (holder_id, id, case_id, note, document, document_type, added_by, added_at)
-       values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-      [
-        found.holder_id,
-        createHolderUuid(at.getTime(), found.holder_id),
-        caseId,
-        evidence.note,
-        evidence.document?.bytes ?? null,
-        evidence.document?.type ?? null,
-        actor.name,
-        at,
-      ],
-    );
+    await insertDisputeEvidence(tx, actor, { holder_id: found.holder_id, case_id: caseId }, evidence, at);
     const subject = publicId('case', caseId);
     await recordAudit(tx, { holderId: found.holder_id, actor, action: 'dispute.evidence_added', subject }, at);
   });
+}
+
+/** False: the same note of the same author, without a document, is there already. */
+export async function insertDisputeEvidence(
+  tx: Tx,
+  actor: Actor,
+  dispute: Pick<Dispute, 'holder_id' | 'case_id'>,
+  evidence: { note: string; document: DecisionDocument | null },
+  at: Date,
+): Promise<boolean> {
+  const rows = await tx.query(
+    `insert into dispute_evidence (holder_id, id, case_id, note, document, document_type, added_by, added_at)
+     select $1, $2, $3, $4, $5, $6, $7, $8
+     where $5::bytea is not null or not exists (
+       select from dispute_evidence where holder_id = $1 and case_id = $3 and note = $4 and added_by = $7)
+     returning id`,
+    [
+      dispute.holder_id,
+      createHolderUuid(at.getTime(), dispute.holder_id),
+      dispute.case_id,
+      evidence.note,
+      evidence.document?.bytes ?? null,
+      evidence.document?.type ?? null,
+      actor.name,
+      at,
+    ],
+  );
+  return rows.length > 0;
 }
 
 export function listDisputeEvidence(reader: Reader, caseId: string): Promise<DisputeEvidence[]> {

@@ -24,6 +24,7 @@ import {
 import { capabilitiesFor } from './capabilities.ts';
 import type { PaymentsContext } from './context.ts';
 import { recordDebts } from './debts.ts';
+import { applyDisputeNotice, type DisputeReport } from './dispute-notices.ts';
 import { type IncomingPayment, receivePayments } from './incoming-payments.ts';
 import { checkObservation, checkPayment, referenceError } from './observations.ts';
 import { recordBalances } from './operator-balances.ts';
@@ -224,6 +225,7 @@ type Reading =
   | { kind: 'unmatched'; report: UnmatchedReport; row: InboxRow }
   | { kind: 'payment'; payment: IncomingPayment; row: InboxRow }
   | { kind: 'hint'; transactionId: string; row: InboxRow }
+  | { kind: 'dispute'; report: DisputeReport; row: InboxRow }
   | { kind: 'rejected'; reason: string; authenticated?: true; row: InboxRow }
   | { kind: 'balance'; balances: readonly OperatorBalance[]; row: InboxRow }
   | { kind: 'nothing'; row: InboxRow }
@@ -310,6 +312,11 @@ function readMessage(ctx: PaymentsContext, message: InboxRow): Reading[] {
       return transactionId === null
         ? { kind: 'rejected', reason: 'is about no transaction of ours', row }
         : { kind: 'hint', transactionId, row };
+    if (reading.kind === 'dispute') {
+      if (transactionId === null)
+        return { kind: 'bad', report: badReport(row, reference, null, 'a dispute about no payment of ours'), row };
+      return { kind: 'dispute', report: { rail: row.rail, transactionId, notice: reading.notice, raw }, row };
+    }
     const { direction } = reading;
     const { value, error } = checkObservation(reading.observation);
     const wrong = referenceError(reference) ?? error;
@@ -348,6 +355,8 @@ function reportOf(reading: Reading, error: string): BadReport {
       return badReport(reading.row, reading.report.reference, null, error);
     case 'payment':
       return badReport(reading.row, reading.payment.accountReference, null, error);
+    case 'dispute':
+      return badReport(reading.row, refOf({ id: reading.report.transactionId }), reading.report.transactionId, error);
     case 'hint':
       return badReport(reading.row, refOf({ id: reading.transactionId }), reading.transactionId, error);
     case 'balance':
@@ -372,6 +381,10 @@ async function applyReadings(tx: Tx, ctx: InboxContext, readings: Reading[]): Pr
   const { applied, events } = await applyOutcomes(tx, ctx, all, received.held);
   const hinted = readings.filter((reading) => reading.kind === 'hint');
   const hints = hinted.map(({ transactionId, row }) => ({ transactionId, rail: row.rail }));
+  const disputes = readings.flatMap((reading) => (reading.kind === 'dispute' ? [reading.report] : []));
+  for (const report of disputes) events.push(...(await applyDisputeNotice(tx, ctx, report)));
+  // A dispute that has ended may have reversed the payment, also where nobody knew of the dispute.
+  hints.push(...disputes.filter(({ notice }) => notice.state !== 'open'));
   const ofProofs = applied.slice(received.outcomes.length);
   const doubted = proofs.filter(({ outcome }, index) => isToBeConfirmed(ctx, outcome, ofProofs[index]));
   hints.push(...doubted.map(({ outcome, row }) => ({ transactionId: outcome.transactionId, rail: row.rail })));

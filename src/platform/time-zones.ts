@@ -118,7 +118,7 @@ export function createLocalTime(timeZone: string): (moment: Date) => string {
   return (moment) => format.format(moment);
 }
 
-/** Whether a text is a day of the calendar of this millennium: 2026-11-14, not 2026-02-30. */
+/** Whether a text is a day of the calendar of this millennium: 2026-11-14, not 2026-02-30, which `Date` reads as March 2. */
 export function isCalendarDay(text: string): boolean {
   if (!/^2\d{3}-\d{2}-\d{2}$/.test(text)) return false;
   const midnight = new Date(`${text}T00:00:00Z`);

@@ -5,8 +5,8 @@ import { constantTimeEqual } from '../platform/secrets.ts';
 import { isOfMode } from './paystack-answers.ts';
 import { type ChargeContext, readPaid } from './paystack-charges.ts';
 import { readTransfer } from './paystack-transfers.ts';
-import type { CallbackReading, CallbackRequest } from './rail.ts';
-import { field, readJson, textOf } from './reading.ts';
+import type { CallbackReading, CallbackRequest, DisputeNotice } from './rail.ts';
+import { field, firstOf, momentOf, proseOf, readJson, textOf } from './reading.ts';
 import { referenceOfCompact } from './wire-ids.ts';
 
 const MAX_CALLBACK_BYTES = 256 * 1024;
@@ -44,9 +44,10 @@ function readEvent(context: ChargeContext, event: string, data: unknown): Callba
     case 'refund.failed':
     case 'refund.needs-attention':
       return readRefundEvent(data);
+    case 'charge.dispute.create':
+    case 'charge.dispute.remind':
     case 'charge.dispute.resolve':
-      // A lost dispute reverses the charge.
-      return hintOf(field(data, 'transaction', 'reference'));
+      return readDisputeEvent(context, event, data);
     default:
       return [{ kind: 'nothing', reason: 'the event is not about a payment of ours' }];
   }
@@ -80,6 +81,40 @@ function readRefundEvent(data: unknown): CallbackReading[] {
   const refund = note.startsWith('RF') ? referenceOfCompact(note) : null;
   if (refund !== null) return [{ kind: 'hint', reference: refund }];
   return hintOf(field(data, 'transaction_reference'));
+}
+
+/**
+ * `resolution` says what the merchant or the bank chose, in terms that do not tell whether the money stays; a charge that is
+ * reversed does. A dispute without a number, or with an amount that cannot be right, is still a reason to ask.
+ */
+function readDisputeEvent(context: ChargeContext, event: string, data: unknown): CallbackReading[] {
+  const transaction = field(data, 'transaction');
+  const reference = ownReference(field(transaction, 'reference') ?? field(data, 'transaction_reference'));
+  if (reference === null) return [unreadable('the event has no reference')];
+  const id = textOf(field(data, 'id'));
+  const amount = firstOf(data, 'refund_amount');
+  const money = amount === undefined ? null : context.amounts.fromWire(amount, field(data, 'currency'));
+  if (id === null || (amount !== undefined && money === null)) return [{ kind: 'hint', reference }];
+  const isResolved = event === 'charge.dispute.resolve';
+  const status = textOf(field(data, 'status')) ?? 'no status';
+  const resolution = textOf(field(data, 'resolution'));
+  const notice: DisputeNotice = {
+    id,
+    state: isResolved ? (field(transaction, 'status') === 'reversed' ? 'lost' : 'ended') : 'open',
+    amount: money?.amount ?? null,
+    currency: money?.currency ?? null,
+    reason: disputeReason(data),
+    message: `Paystack: ${status}${resolution === null ? '' : `, ${resolution}`}.`,
+    answerBy: momentOf(firstOf(data, 'dueAt', 'due_at')),
+  };
+  return [{ kind: 'dispute', reference, notice }];
+}
+
+/** The payer's own sentence where the event has one; otherwise the kind of dispute. */
+function disputeReason(data: unknown): string {
+  const messages = field(data, 'messages');
+  const first: unknown = Array.isArray(messages) ? messages[0] : undefined;
+  return proseOf(field(first, 'body')) || proseOf(field(data, 'note')) || (textOf(field(data, 'category')) ?? '');
 }
 
 function hintOf(value: unknown): CallbackReading[] {

@@ -848,6 +848,55 @@ describe('paystack: webhooks', () => {
     ]);
   });
 
+  test('disputes have their number, amount, reason and deadline; only a reversed charge is a loss', () => {
+    const event = (name: string, changes: object = {}) => ({
+      event: `charge.dispute.${name}`,
+      data: {
+        id: 358950,
+        refund_amount: 5_800,
+        currency: 'GHS',
+        status: 'awaiting-merchant-feedback',
+        resolution: null,
+        domain: 'test',
+        transaction: { reference: wireOf(collection.reference), status: 'success' },
+        transaction_reference: null,
+        category: 'chargeback',
+        dueAt: '2026-11-25T18:00:00.000Z',
+        messages: [{ sender: 'payer@example.com', body: 'Never delivered' }],
+        ...changes,
+      },
+    });
+    const notice = {
+      id: '358950',
+      state: 'open',
+      amount: 5_800n,
+      currency: 'GHS',
+      reason: 'Never delivered',
+      message: 'Paystack: awaiting-merchant-feedback.',
+      answerBy: new Date('2026-11-25T18:00:00.000Z'),
+    };
+    const { reference } = collection;
+    for (const name of ['create', 'remind'])
+      assert.deepEqual(webhook(event(name)), [{ kind: 'dispute', reference, notice }]);
+    const stateOf = (changes: object) => {
+      const [reading] = webhook(event('resolve', { status: 'resolved', ...changes }));
+      return reading?.kind === 'dispute' ? [reading.notice.state, reading.notice.message] : reading?.kind;
+    };
+    assert.deepEqual(stateOf({ resolution: 'declined' }), ['ended', 'Paystack: resolved, declined.']);
+    const reversed = { transaction: { reference: wireOf(reference), status: 'reversed' } };
+    assert.deepEqual(stateOf({ resolution: 'auto-accepted', ...reversed })?.[0], 'lost');
+    const whole = webhook(event('create', { refund_amount: null, messages: [], dueAt: 'soon' }))[0];
+    assert.deepEqual(whole?.kind === 'dispute' && whole.notice, {
+      ...notice,
+      amount: null,
+      currency: null,
+      reason: 'chargeback',
+      answerBy: null,
+    });
+    for (const wrong of [{ id: null }, { refund_amount: -1 }, { currency: 'shillings' }])
+      assert.deepEqual(webhook(event('create', wrong)), [{ kind: 'hint', reference }], JSON.stringify(wrong));
+  });
+
   test('other events are nothing', () => {
     const rejectedTransfer = { amount: '1000', message: 'incorrect amount sent', message_type: 'INCORRECT_AMOUNT' };
     for (const event of [
@@ -855,7 +904,6 @@ describe('paystack: webhooks', () => {
         event: 'bank.transfer.rejected',
         data: { bank_transfer: rejectedTransfer, customer: { email: 'user@example.com' } },
       },
-      { event: 'charge.dispute.create', data: {} },
       { event: 'customeridentification.success', data: {} },
       { event: 'subscription.create', data: {} },
     ])

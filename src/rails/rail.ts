@@ -181,6 +181,8 @@ export type CallbackReading =
     }
   /** Not authenticated: only a reason to query the operator. */
   | { kind: 'hint'; reference: string; part?: string }
+  /** Authenticated: the payer, or the payer's bank, asks the operator for the money of a collection back. */
+  | { kind: 'dispute'; reference: string; notice: DisputeNotice; part?: string }
   /** Money that a payer sent (`transfer`), matched by account reference, amount and currency. */
   | {
       kind: 'payment_received';
@@ -198,6 +200,22 @@ export type CallbackReading =
   | { kind: 'nothing'; reason: string }
   /** Nothing to apply. `authenticated`: it is the operator's, but a value in it cannot be right. */
   | { kind: 'rejected'; reason: string; authenticated?: true };
+
+export type DisputeNotice = {
+  /** The operator's own number of the dispute. */
+  id: string;
+  /** lost: and the operator has taken the money back. ended: in whichever way; people read what it means. */
+  state: 'open' | 'lost' | 'ended';
+  /** Of the dispute; null: all of the collection. */
+  amount: bigint | null;
+  currency: string | null;
+  /** What the payer says. */
+  reason: string;
+  /** What this notice says, in a sentence that is kept with the dispute. */
+  message: string;
+  /** Until when evidence can be given. */
+  answerBy: Date | null;
+};
 
 /** What the gateway made of a callback; `answerCallback` says it in the operator's words. */
 export type CallbackDecision =

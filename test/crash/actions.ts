@@ -7,6 +7,10 @@ export type Action = Who &
     | { name: 'arm'; place: string }
     | { name: 'refund'; ref: string; amount: string; form: string }
     | { name: 'approve refund' | 'cancel refund' | 'approve file' | 'approve decision' | 'reverse'; ref: string }
+    | { name: 'hold back'; basisPoints: number }
+    /** What is due of the reserve, of all holders. */
+    | { name: 'release reserve' }
+    | { name: 'open dispute'; ref: string }
     | { name: 'order file'; file: string; rows: { amount: string; mobile: string }[] }
     /** `ref` is the id of the case. */
     | { name: 'propose'; ref: string; decision: string }

@@ -10,11 +10,13 @@ import { maintainSignatures } from '../../src/holders/signatures.ts';
 import { createContext } from '../../src/open-context.ts';
 import type { DecisionAction } from '../../src/payments/decision-rows.ts';
 import { approveDecision, type Decider, proposeDecision } from '../../src/payments/decisions.ts';
+import { openDispute } from '../../src/payments/disputes.ts';
 import { approveRefund, cancelRefund } from '../../src/payments/order-decisions.ts';
 import { approvePayoutFile } from '../../src/payments/payout-file-decisions.ts';
 import { orderPayoutFile } from '../../src/payments/payout-files.ts';
 import { readPayout } from '../../src/payments/payout-requests.ts';
 import { createRefund } from '../../src/payments/refunds.ts';
+import { releaseHeldParts, setReserveRule } from '../../src/payments/rolling-reserve.ts';
 import { refOf } from '../../src/payments/transactions.ts';
 import { type Config, readConfig } from '../../src/platform/config.ts';
 import type { Context } from '../../src/platform/context.ts';
@@ -91,6 +93,22 @@ async function perform({ ctx, payments, operator }: Services, action: Action): P
     case 'approve decision':
       await approveDecision(ctx, engine, deciderOf(action), action.ref);
       return '';
+    case 'hold back':
+      await setReserveRule(ctx, actor, holderId, { basisPoints: BigInt(action.basisPoints), days: 7 });
+      return '';
+    case 'release reserve':
+      await releaseHeldParts(ctx);
+      return '';
+    case 'open dispute': {
+      const request = {
+        collection: action.ref,
+        amount: null,
+        reason: 'never delivered',
+        reference: null,
+        answerBy: null,
+      };
+      return (await openDispute(ctx, actor, request)).case_id;
+    }
     case 'reverse':
       await operator?.reverse(action.ref);
       return '';

@@ -1,5 +1,5 @@
 // What happens around each place where a process may die: a refund by API, by people, cancelled; a file of payouts; a
-// decision; a debt and its recovery. A story ends with what must be there, once.
+// decision; a debt and its recovery; held money and its release; a dispute. A story ends with what must be there, once.
 
 import assert from 'node:assert/strict';
 import { createUuid } from '../../src/platform/ids.ts';
@@ -10,9 +10,17 @@ const HOUR_MS = 3_600_000;
 const REFUNDS = '/api/v3/service-unified-refunds';
 
 /** What must be there when everything has settled: states and amounts of transactions, states of decisions. */
-export type Expected = { refunds: string[]; payouts: string[]; decisions: string[]; debts: string[] };
+export type Expected = {
+  refunds: string[];
+  payouts: string[];
+  decisions: string[];
+  debts: string[];
+  /** What was held back of collections. */
+  held: string[];
+  disputes: string[];
+};
 
-const NOTHING: Expected = { refunds: [], payouts: [], decisions: [], debts: [] };
+const NOTHING: Expected = { refunds: [], payouts: [], decisions: [], debts: [], held: [], disputes: [] };
 
 /** Tells the story. `strike` arms the place where a process dies. */
 type Story = (setup: Setup, company: Company, strike: () => Promise<void>) => Promise<Expected>;
@@ -147,7 +155,46 @@ const debt: Story = async (setup, company, strike) => {
   return { ...NOTHING, payouts: ['success 300000'], debts: ['resolved'] };
 };
 
-/** Every place that touches refunds, files, decisions, the inbox or debts, with the story that passes it. */
+/** A tenth of two collections is held back, and released on its day. */
+const reserve: Story = async (setup, company, strike) => {
+  const { holder, first } = company;
+  accept(await act(setup, first, { name: 'hold back', holder, basisPoints: 1_000 }));
+  await paid(setup, company, 2_000);
+  await paid(setup, company, 3_000);
+  await strike();
+  await setup.ctx.db.query('update held_parts set release_at = now() where holder_id = $1', [holder]);
+  accept(await act(setup, first, { name: 'release reserve', holder }));
+  const waiting = 'select count(*) from held_parts where holder_id = $1 and released_at is null';
+  await until(setup, 'released', async () => (await countOf(setup, waiting, [holder])) === 0);
+  return { ...NOTHING, held: ['20000 released', '30000 released'] };
+};
+
+/** A payment is disputed after most of it was paid out; the next one brings what is lacking, and two people decide. */
+const dispute: Story = async (setup, company, strike) => {
+  const { holder, first, second } = company;
+  const ref = await paid(setup, company, 5_000);
+  await payFile(setup, company, ['3000']);
+  await settle(setup, company);
+  await strike();
+  // Who hears nothing opens it again; then nothing is left of the payment that could be disputed.
+  accept(await act(setup, first, { name: 'open dispute', holder, ref }), 'invalid_params');
+  await paid(setup, company, 9_000);
+  const [open] = await setup.ctx.db.query<{ case_id: string }>(
+    'select case_id from disputes where holder_id = $1 and short = 0',
+    [holder],
+  );
+  const decided = await propose(setup, company, open?.case_id ?? '', 'dispute_won');
+  assert.ok(decided, 'it can be proposed');
+  accept(await act(setup, second, { name: 'approve decision', holder, ref: decided }), 'decision_overtaken');
+  return {
+    ...NOTHING,
+    payouts: ['success 300000'],
+    decisions: ['dispute_won approved'],
+    disputes: ['won 500000, lacking 0'],
+  };
+};
+
+/** Every place that touches refunds, files, decisions, the inbox, debts, held money or disputes, with the story that passes it. */
 export const PLACES: Record<string, Story> = {
   'refund-writing': refundByApi,
   'refund-committed': refundByApi,
@@ -175,6 +222,13 @@ export const PLACES: Record<string, Story> = {
   'decision-committed': decision,
   'debt-incurred': debt,
   'debt-recovered': debt,
+  'reserve-releasing': reserve,
+  'reserve-released': reserve,
+  'dispute-opening': dispute,
+  'dispute-opened': dispute,
+  // The same place as above, where the decision ends a dispute.
+  'decision-approving of a dispute': dispute,
+  'decision-committed of a dispute': dispute,
 };
 
 /** Tells the story of a place, and checks that everything is there once. Answers how many processes died. */
@@ -184,7 +238,7 @@ export async function strikeAt(setup: Setup, company: Company, place: string, bo
   const expected = await story(setup, company, async () => {
     await setup.pair.revive();
     gateways = [...setup.pair.all];
-    await arm(setup, place, both);
+    await arm(setup, place.split(' ')[0] ?? place, both);
   });
   await settle(setup, company);
   // Who is still alive must not die in the next story; who is about to die does not answer.
@@ -208,6 +262,11 @@ async function check({ ctx }: Setup, { holder }: Company, expected: Expected): P
       await list(`select action || ' ' || status as text from decisions where holder_id = $1 order by 1`)
     ).filter((each) => !each.startsWith('send_again')),
     debts: await list(`select status as text from cases where holder_id = $1 and kind = 'debt'`),
+    held: await list(`select amount - used || case when released_at is null then ' held' else ' released' end as text
+                      from held_parts where holder_id = $1 order by amount`),
+    disputes: await list(
+      `select status || ' ' || amount || ', lacking ' || short as text from disputes where holder_id = $1`,
+    ),
   };
   assert.deepEqual(found, expected);
   assert.deepEqual(await list(EVENTS_AMISS), [], 'each event once');
@@ -223,7 +282,7 @@ const EVENTS_AMISS = `
   having count(e.id) <> case when t.status = 'reversed' then 2 else 1 end
     or count(e.id) filter (where e.type = t.direction || '.' || t.status) <> 1`;
 
-/** What a holder has, holds in reserve and owes, if that is not what its transactions come to. */
+/** What a holder has and owes, if that is not what its transactions come to, or if something is still reserved or held. */
 const WALLET_AMISS = `
   with moved as (
     select case direction
@@ -235,7 +294,8 @@ const WALLET_AMISS = `
     from transactions t where holder_id = $1
   ), held as (
     select coalesce(sum(balance) filter (where kind in ('wallet_available', 'holder_receivable')), 0) as free,
-      coalesce(sum(balance) filter (where kind = 'wallet_reserved'), 0) as reserved
+      coalesce(sum(abs(balance)) filter (where kind in ('wallet_reserved', 'wallet_held', 'wallet_disputed', 'dispute_shortfall')),
+        0) as reserved
     from ledger_accounts where holder_id = $1
   )
   select 'free ' || free || ', reserved ' || reserved || ', expected ' || (select sum(amount) from moved) as text

@@ -1,8 +1,11 @@
 // JSON lists and JSON lines as records, streamed: one record is held at a time, however long the list.
 
+import { Problem } from '../../platform/errors.ts';
 import type { BrokenRow, JsonRecord, RecordRow } from './format.ts';
 
 export const MAX_RECORD_CHARACTERS = 256 * 1024;
+/** Lists and objects within each other. Operators have about six. */
+const MAX_DEPTH = 64;
 /** Where operators have the list: at the top, or in one of these members. */
 const LISTS: ReadonlySet<string> = new Set([
   '',
@@ -107,6 +110,10 @@ class RecordSplitter {
   }
 
   #open(character: string): void {
+    if (this.#frames.length >= MAX_DEPTH)
+      throw new Problem('invalid_params', {
+        message: `The file is refused: it has lists within lists (limit: depth ${MAX_DEPTH}).`,
+      });
     const parent = this.#frames.at(-1);
     const path = parent === undefined || parent.isList ? (parent?.path ?? '') : joined(parent.path, parent.key);
     this.#frames.push({ isList: character === '[', path, key: '' });

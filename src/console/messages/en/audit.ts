@@ -101,6 +101,7 @@ const settings = {
   'reserve.changed': () => 'changed the rolling reserve',
   'dispute.opened': (ref) => `opened a dispute about ${ref}`,
   'dispute.evidence_added': (id) => `added evidence to dispute ${id}`,
+  'dispute.lost': (ref) => `ended the dispute about ${ref} as lost`,
   'fee.changed': (method) => `changed the fee of ${method}`,
 } satisfies Partial<Record<AuditAction, Sentence>>;
 

@@ -91,6 +91,7 @@ const settings = {
   'reserve.changed': () => 'a changé la réserve glissante',
   'dispute.opened': (ref) => `a ouvert un litige sur ${ref}`,
   'dispute.evidence_added': (id) => `a ajouté une preuve au litige ${id}`,
+  'dispute.lost': (ref) => `a clos le litige sur ${ref} comme perdu`,
   'fee.changed': (method) => `a changé les frais de ${method}`,
 } satisfies Sentences;
 

@@ -90,6 +90,7 @@ const settings = {
   'reserve.changed': () => 'alterou a reserva rotativa',
   'dispute.opened': (ref) => `abriu uma disputa sobre ${ref}`,
   'dispute.evidence_added': (id) => `juntou uma prova à disputa ${id}`,
+  'dispute.lost': (ref) => `encerrou a disputa sobre ${ref} como perdida`,
   'fee.changed': (method) => `alterou a comissão de ${method}`,
 } satisfies Sentences;
 
