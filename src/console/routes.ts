@@ -40,6 +40,7 @@ import { debtRoutes } from './debts.ts';
 import { disputeRoutes } from './dispute-evidence.ts';
 import { factorRoutes } from './factor-pages.ts';
 import { factorProofRoutes } from './factor-proof.ts';
+import { floatRoutes } from './float.ts';
 import { homeRoutes } from './home.ts';
 import { integrationPageRoutes } from './integration-page.ts';
 import { integrationRoutes } from './integrations.ts';
@@ -146,6 +147,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...statementRoutes,
   ...statementFileRoutes,
   ...operatorReportRoutes,
+  ...floatRoutes,
   ...limitsRoutes,
   ...debtRoutes,
 ];

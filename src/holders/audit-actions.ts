@@ -97,6 +97,8 @@ export const AUDIT_ACTIONS = {
     'connection.removed',
     'route.set',
     'route.added',
+    'float.set',
+    'float.removed',
     'statement.imported',
     'statement.mapping_saved',
     'limit.released',

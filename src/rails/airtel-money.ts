@@ -154,6 +154,8 @@ function openAirtelMoney(given: RailConnection): Rail {
 
   return {
     name: connection.name,
+    // Airtel tells the balance of the wallet for collections only.
+    payoutAccount: 'disbursements',
     capabilitiesOf(method, direction) {
       if (!connection.methods.includes(method.code) || (direction === 'payout' && pin === null)) return null;
       return direction === 'collection' ? COLLECTIONS : PAYOUTS;

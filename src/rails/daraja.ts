@@ -72,6 +72,7 @@ export const darajaRail: RailDefinition = {
     const { account, addresses } = session;
     return {
       name: connection.name,
+      payoutAccount: 'Utility Account',
       capabilitiesOf: (method, direction) =>
         connection.methods.includes(method.code) ? capabilitiesOf(session, method.code, direction) : null,
       verificationFor: (method) => method.verification,

@@ -61,6 +61,7 @@ export function openSonatel(definition: RailDefinition, given: RailConnection): 
 
   return {
     name: connection.name,
+    payoutAccount: 'retailer',
     capabilitiesOf: (method, direction) =>
       connection.methods.includes(method.code) && (direction === 'collection' || paysOut) ? CAPABILITIES : null,
     verificationFor: (method) => method.verification,

@@ -164,6 +164,7 @@ function openPaystack(connection: RailConnection): Rail {
 
   return {
     name: connection.name,
+    payoutAccount: 'balance',
     capabilitiesOf: (method, direction) => capabilitiesOf(connection, context, method, direction),
     verificationFor: (method) => (METHODS[method.code]?.pay === 'phone' ? 'prompt' : 'instructions'),
     prepare: (call, direction) =>

@@ -48,8 +48,18 @@ export type Observation =
   | { state: 'pending'; railReference?: string; step?: PayerStep }
   /** `receipt` null: the operator tells it later. A second success with the receipt is then learned, not a contradiction. */
   | { state: 'succeeded'; receipt: string | null; railReference?: string; amount?: bigint; currency?: string }
-  /** The operator declined. PROMPT_EXPIRED means the payer was never charged: the transaction becomes `expired`. */
-  | { state: 'failed'; failureCode: FailureCode; rawCode: string; message: string; railReference?: string }
+  /**
+   * The operator declined. PROMPT_EXPIRED means the payer was never charged: the transaction becomes `expired`. `notTaken`, in the
+   * answer to a submit only: the operator did not keep the reference, so the same one can be sent again.
+   */
+  | {
+      state: 'failed';
+      failureCode: FailureCode;
+      rawCode: string;
+      message: string;
+      railReference?: string;
+      notTaken?: true;
+    }
   /** Succeeded, then reversed by the operator. `amount` is that of the transaction; what refunds have left goes back. */
   | { state: 'reversed'; receipt: string | null; rawCode: string; message: string; amount?: bigint; currency?: string }
   /**
@@ -245,6 +255,8 @@ export interface Rail {
   readonly name: string;
   /** Several operators are behind it, and receipts are their own: the same one can come from two methods. */
   readonly receiptsPerMethod?: true;
+  /** The account of `balance` that payouts are paid from; absent: the only one. */
+  readonly payoutAccount?: string;
   /** Null: this connection cannot do this. */
   capabilitiesOf(method: RailMethod, direction: Direction): RailCapabilities | null;
   /** How this payer confirms this payment: the method's own style unless the rail has another for it. */

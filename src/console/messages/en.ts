@@ -7,6 +7,7 @@ import { balances } from './en/balances.ts';
 import { callbacks } from './en/callbacks.ts';
 import { cases } from './en/cases.ts';
 import { common } from './en/common.ts';
+import { float } from './en/float.ts';
 import { home } from './en/home.ts';
 import { integrations } from './en/integrations.ts';
 import { links } from './en/links.ts';
@@ -48,4 +49,5 @@ export const english = {
   ...audit,
   ...rails,
   ...statements,
+  ...float,
 };

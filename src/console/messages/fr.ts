@@ -9,6 +9,7 @@ import { balances } from './fr/balances.ts';
 import { callbacks } from './fr/callbacks.ts';
 import { cases } from './fr/cases.ts';
 import { common } from './fr/common.ts';
+import { float } from './fr/float.ts';
 import { home } from './fr/home.ts';
 import { integrations } from './fr/integrations.ts';
 import { links } from './fr/links.ts';
@@ -48,4 +49,5 @@ export const french: ConsoleMessages = withFrenchSpaces({
   ...audit,
   ...rails,
   ...statements,
+  ...float,
 });

@@ -8,6 +8,7 @@ import { balances } from './pt/balances.ts';
 import { callbacks } from './pt/callbacks.ts';
 import { cases } from './pt/cases.ts';
 import { common } from './pt/common.ts';
+import { float } from './pt/float.ts';
 import { home } from './pt/home.ts';
 import { integrations } from './pt/integrations.ts';
 import { links } from './pt/links.ts';
@@ -47,4 +48,5 @@ export const portuguese: ConsoleMessages = {
   ...audit,
   ...rails,
   ...statements,
+  ...float,
 };

@@ -8,6 +8,7 @@ import { balances } from './sw/balances.ts';
 import { callbacks } from './sw/callbacks.ts';
 import { cases } from './sw/cases.ts';
 import { common } from './sw/common.ts';
+import { float } from './sw/float.ts';
 import { home } from './sw/home.ts';
 import { integrations } from './sw/integrations.ts';
 import { links } from './sw/links.ts';
@@ -47,4 +48,5 @@ export const swahili: ConsoleMessages = {
   ...audit,
   ...rails,
   ...statements,
+  ...float,
 };
