@@ -114,6 +114,7 @@ insert into wanted (name, service, rows, hidden) values
   ('statement_effects', 'select, insert', null, null),
   ('statement_matches', 'select, insert, update', null, null),
   ('statement_file_parts', 'select, insert', null, null),
+  ('statement_fetches', 'select, insert, update, delete', null, null),
   ('statement_files', 'select, insert, update', null, null),
   ('statement_lines', 'select, insert', null, null),
   ('statement_mappings', 'select, insert, update', null, null),

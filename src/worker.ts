@@ -1,5 +1,6 @@
 // Every background job, one line each.
 
+import { fetchDailyStatements } from './books/fetch-statement.ts';
 import { makeMonthlyStatements } from './books/monthly-statements.ts';
 import { mailLowFloats } from './console/float-mails.ts';
 import { notifyMembers } from './console/notifications.ts';
@@ -25,6 +26,7 @@ export function listJobs({ ctx, jobs }: Services): Job[] {
     { name: 'signature_partitions', pass: () => maintainSignatures(ctx), idleMs: EVERY_MINUTE },
     { name: 'approval_rules', pass: () => applyRuleChanges(ctx), idleMs: EVERY_MINUTE },
     { name: 'role_changes', pass: () => applyRoleChanges(ctx), idleMs: EVERY_MINUTE },
+    { name: 'daily_statements', pass: () => fetchDailyStatements(ctx), idleMs: EVERY_MINUTE },
     { name: 'monthly_statements', pass: () => makeMonthlyStatements(ctx), idleMs: EVERY_TEN_MINUTES },
     { name: 'float_mails', pass: () => mailLowFloats(ctx), idleMs: EVERY_MINUTE },
     { name: 'notifications', pass: () => notifyMembers(ctx), idleMs: EVERY_MINUTE },

@@ -101,6 +101,8 @@ export const AUDIT_ACTIONS = {
     'float.removed',
     'statement.imported',
     'statement.mapping_saved',
+    'statement.fetch_on',
+    'statement.fetch_off',
     'limit.released',
     'keys.rotated',
     'keys.master_rotated',

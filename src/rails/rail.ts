@@ -156,6 +156,14 @@ export type BalanceReply = { balances: readonly OperatorBalance[] } | { asked: t
 /** `account`: the operator's name for it where there are several, such as "Utility Account". */
 export type OperatorBalance = { account: string; currency: string; available: bigint };
 
+/** From one moment, inclusive, to another, exclusive. */
+export type StatementSpan = { from: Date; to: Date };
+/**
+ * A part of a statement: the records as the operator wrote them, which a reader of books/readers knows. `next`: the next part is asked
+ * for with it; null: this was the last.
+ */
+export type StatementPart = { records: readonly object[]; next: string | null } | { error: string };
+
 /** A request of an operator to /operators/<connection>/…, as received. Header names are in lower case. */
 export type CallbackRequest = {
   method: string;
@@ -282,6 +290,8 @@ export interface Rail {
   /** Stops a payout or refund that the operator has not begun. The answer is about the transaction. */
   cancel?(call: QueryCall): Promise<RailReply>;
   balance?(): Promise<BalanceReply>;
+  /** What moved at the operator in a span of time, part by part; `part` null: the first. Where the operator has such a list. */
+  fetchStatement?(span: StatementSpan, part: string | null): Promise<StatementPart>;
   /** The name that a number is registered under, where the operator tells it. Never throws; null if unknown or late. */
   lookUpName?(call: NameCall): Promise<string | null>;
   /** Present when `sendsTokens`. A token that may not have arrived is sent again. */
