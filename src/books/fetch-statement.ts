@@ -105,7 +105,12 @@ export function listDailyFetches(reader: Reader): Promise<DailyFetch[]> {
 }
 
 /** From today on, every day is fetched after its end; or it is not any more. */
-export async function setDailyFetch(ctx: PaymentsContext, actor: Actor, connection: string, isOn: boolean): Promise<void> {
+export async function setDailyFetch(
+  ctx: PaymentsContext,
+  actor: Actor,
+  connection: string,
+  isOn: boolean,
+): Promise<void> {
   if (isOn) requireFetching(ctx, connection);
   const at = ctx.clock.now();
   const today = (await openCalendar(ctx.db, connection)).dayOf(at);

@@ -6,8 +6,8 @@ import { basename } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
-import { requireFormatName } from '../books/formats.ts';
 import { fetchStatement, listDailyFetches, setDailyFetch } from '../books/fetch-statement.ts';
+import { requireFormatName } from '../books/formats.ts';
 import { importStatement, previewStatement, type StatementImport } from '../books/import-statement.ts';
 import type { LineFacts } from '../books/line-keys.ts';
 import { FORMAT_NAMES } from '../books/readers/format.ts';
@@ -115,7 +115,8 @@ async function runDaily(terminal: Terminal, connection: string | undefined, opti
     tried_at: each.triedAt,
     problem: each.problem,
   }));
-  const text = rows.length === 0 ? 'No statement is fetched every day.' : table(['connection', 'next day', 'problem'], rows);
+  const text =
+    rows.length === 0 ? 'No statement is fetched every day.' : table(['connection', 'next day', 'problem'], rows);
   print(terminal, options, { fetches: data }, text);
 }
 

@@ -308,7 +308,10 @@ async function listTransactions(api: OrangeApi, span: StatementSpan, part: strin
   const answer = await api.call({ method: 'GET', path });
   const rows = answer.answered && answer.status === 200 ? readJson(answer.body) : null;
   if (!Array.isArray(rows)) return { error: answer.answered ? `Sonatel answered ${answer.status}` : answer.reason };
-  const timed = objectsOf(rows).map((record) => ({ record, at: momentOf(firstOf(record, 'createdAt', 'requestDate')) }));
+  const timed = objectsOf(rows).map((record) => ({
+    record,
+    at: momentOf(firstOf(record, 'createdAt', 'requestDate')),
+  }));
   // One without a time is kept: its reader says what is wrong with it.
   const inSpan = timed.filter(({ at }) => at === null || (at >= span.from && at < span.to));
   const times = timed.flatMap(({ at }) => (at === null ? [] : [at.getTime()]));
