@@ -81,7 +81,12 @@ export async function floatSection(request: MemberRequest, name: string, methods
               choices: currencies.map((each) => [each, each] as const),
             },
             { name: 'low', label: t.float.low, hint: t.float.lowHint, value: watched ? formatAmount(watched.low) : '' },
-            { name: 'stop', label: t.float.stop, hint: t.float.stopHint, value: watched ? formatAmount(watched.stop) : '' },
+            {
+              name: 'stop',
+              label: t.float.stop,
+              hint: t.float.stopHint,
+              value: watched ? formatAmount(watched.stop) : '',
+            },
             { name: 'account', label: t.float.account, hint: t.float.accountHint, value: watched?.account ?? '' },
             { type: 'checkbox', name: 'shared', label: t.float.shared, checked: watched?.isShared ?? false },
           ],

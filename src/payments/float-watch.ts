@@ -126,10 +126,11 @@ type Refused = { waiting: FloatWait[]; released: FloatWait[]; level: FloatLevel;
 /** After a refusal one payout is tried: when the operator has said since that it holds enough, or says nothing. */
 function nextToTry(ctx: PaymentsContext, { waiting, released, level, refusedAt, stop }: Refused): FloatWait[] {
   const first = waiting.slice(0, 1);
-  if (released.length > 0) return [];
-  if (level.source === 'operator' && level.asOf > refusedAt) return covered(first, [], level, stop);
-  const isTime = ctx.clock.millis() - refusedAt.getTime() >= TRY_ONE_AFTER_MS;
-  return isTime && level.source !== 'operator' ? first : [];
+  const earlier = new Date(ctx.clock.millis() - TRY_ONE_AFTER_MS);
+  // One that cannot be sent, because its holder is suspended, is not waited for.
+  if (released.some(({ released_at: at }) => at !== null && at > earlier)) return [];
+  if (level.source === 'operator' && level.asOf > refusedAt) return covered(first, released, level, stop);
+  return refusedAt <= earlier && level.source !== 'operator' ? first : [];
 }
 
 /** Each hour that is over, with what moved in it. After a setting is made, those of the last four weeks. */
