@@ -82,7 +82,7 @@ describe('float in the console', () => {
     while ((await sendMails(ctx)) > 0);
     const [mail] = await listMails(ctx.db);
     assert.deepEqual([mail?.to_address, mail?.subject], ['admin@example.org', 'Float is running low: kenya, KES']);
-    assert.match(mail?.body ?? '', /KES.40,000/);
+    assert.match(mail?.body ?? '', /KES.40.000/);
     for (const path of ['/console/admin', '/console/admin/rails'])
       assert.match((await admin.get(path)).text, /The KES float of kenya is low/);
     const french = await admin.get('/console/admin/rails/kenya', { 'accept-language': 'fr' });

@@ -16,6 +16,7 @@ import { redirect } from './layout.ts';
 import { type ConsoleRoute, forAdmin } from './route.ts';
 
 const MAX_ACCOUNT = 128;
+const CONNECTION = /^[a-z0-9][a-z0-9-]{0,40}$/;
 
 export const floatRoutes: ConsoleRoute[] = [
   forAdmin('POST', '/admin/rails/:name/float', changeFloat, { confirm: true }),
@@ -125,6 +126,8 @@ async function changeFloat(request: MemberRequest): Promise<FastifyReply> {
   const { ctx, actor } = request;
   const connection = paramOf(request, 'name');
   const currency = fieldOf(request, 'currency', 3);
+  // A name that no connection can have is not looked up.
+  if (!CONNECTION.test(connection)) throw new Problem('not_found');
   if (![...ctx.catalog.methods.values()].some((method) => method.currency === currency))
     throw new Problem('invalid_params', { message: request.t.float.noCurrency });
   const low = amountOf(request, 'low', currency);

@@ -13,6 +13,8 @@ import { releaseAllWaits } from './float-waits.ts';
 
 /** How old what a process knows of the settings may be. */
 const KNOWN_FOR_MS = 5_000;
+/** As operators name accounts: a line of text that the database can store. */
+const ACCOUNT = /^[^\p{Cc}\p{Cf}\p{Cs}]{1,128}$/u;
 
 /** The float of one connection in one currency. */
 export type FloatOf = { connection: string; currency: string };
@@ -55,11 +57,11 @@ export async function setFloat(ctx: PaymentsContext, actor: Actor, setting: Floa
   const { connection, currency, account, low, stop, isShared } = setting;
   if (low < 0n || stop < 0n || stop > low)
     throw new Problem('invalid_params', { message: 'The amount to stop at must not be above the low amount.' });
+  if (account !== null && !ACCOUNT.test(account))
+    throw new Problem('invalid_params', { message: 'The name of the account must be a line of at most 128 characters.' });
+  requireOpen(ctx, connection);
   const at = ctx.clock.now();
   await ctx.db.transaction(async (tx) => {
-    // The simulated operator has a rail and no row.
-    if (!ctx.rails.byName(connection))
-      throw new Problem('not_found', { message: `There is no connection "${connection}" that can be opened.` });
     await tx.query(
       `insert into float_settings (connection, currency, account, low, stop, is_shared, set_by, set_at)
        values ($1, $2, $3, $4, $5, $6, $7, $8)
@@ -89,6 +91,12 @@ export async function removeFloat(ctx: Context, actor: Actor, { connection, curr
   });
   knownOf(ctx).value = null;
   return isRemoved;
+}
+
+/** The simulated operator has a rail, and no row among the connections. */
+function requireOpen({ rails }: PaymentsContext, connection: string): void {
+  if (!rails.byName(connection))
+    throw new Problem('not_found', { message: 'There is no connection of this name that can be opened.' });
 }
 
 async function recordChange(
