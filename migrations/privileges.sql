@@ -68,7 +68,7 @@ insert into wanted (name, service, rows, hidden) values
   ('disputes', 'select, insert, update', 'own', null),
   ('evidence', 'select, insert', 'own', null),
   ('fee_overrides', 'select, insert, update, delete', 'own', null),
-  ('float_hours', 'select, insert, update, delete', null, null),
+  ('float_hours', 'select, insert, delete', null, null),
   ('float_settings', 'select, insert, update, delete', null, null),
   ('float_states', 'select, insert, update, delete', null, null),
   ('float_waits', 'select, insert, update, delete', 'own', null),
