@@ -3072,6 +3072,113 @@ comment on column blocked_numbers.holder_id is
   '0: blocked for every holder, by the admins of the gateway.';
 CREATE TRIGGER blocked_numbers_counted AFTER INSERT OR DELETE OR UPDATE ON blocked_numbers FOR EACH STATEMENT EXECUTE FUNCTION count_change();
 
+-- 0061_payments_float.sql
+
+create table float_settings (
+  connection text not null,
+  currency text not null,
+  account text,
+  low bigint not null,
+  stop bigint not null,
+  is_shared boolean not null,
+  set_by text not null,
+  set_at timestamp with time zone not null,
+  constraint float_setting_once PRIMARY KEY (connection, currency),
+  constraint float_account_length CHECK (((char_length(account) >= 1) AND (char_length(account) <= 128))),
+  constraint float_currency_form CHECK ((currency ~ '^[A-Z]{3}$'::text)),
+  constraint float_low_sane CHECK ((low >= 0)),
+  constraint float_stop_sane CHECK (((stop >= 0) AND (stop <= low)))
+);
+comment on table float_settings is
+  'The float that people watch. With a row, payouts wait before they are sent when the float does not cover them, and in their order.';
+comment on column float_settings.account is
+  'The operator''s name of the account that pays out; null: the one that the rail names.';
+comment on column float_settings.low is
+  'Below it the administrators get a mail.';
+comment on column float_settings.stop is
+  'No payout takes the float below it.';
+comment on column float_settings.is_shared is
+  'Collections arrive on the account that pays out.';
+
+create table float_states (
+  connection text not null,
+  currency text not null,
+  refused_at timestamp with time zone,
+  low_since timestamp with time zone,
+  mailed_at timestamp with time zone,
+  constraint float_state_once PRIMARY KEY (connection, currency)
+);
+comment on table float_states is
+  'What goes on with the float of a connection now.';
+comment on column float_states.refused_at is
+  'When its operator last refused a payout for lack of float; null: it has taken one since.';
+comment on column float_states.low_since is
+  'Since when the float is low, or ends soon; null: it is not.';
+comment on column float_states.mailed_at is
+  'When the administrators got the mail about it: once while it is low.';
+
+create table float_hours (
+  connection text not null,
+  currency text not null,
+  hour timestamp with time zone not null,
+  paid_out bigint not null,
+  paid_in bigint not null,
+  level bigint,
+  constraint float_hour_once PRIMARY KEY (connection, currency, hour),
+  constraint float_hour_in_sane CHECK ((paid_in >= 0)),
+  constraint float_hour_out_sane CHECK ((paid_out >= 0))
+);
+comment on table float_hours is
+  'What moved at a watched connection in each hour that is over. The forecast is made of it.';
+comment on column float_hours.level is
+  'The float when the hour was written; null: it was written later, or nobody knew.';
+
+create table float_waits (
+  holder_id bigint not null,
+  transaction_id uuid not null,
+  connection text not null,
+  currency text not null,
+  amount bigint not null,
+  reason text not null,
+  since timestamp with time zone not null,
+  tries integer not null,
+  released_at timestamp with time zone,
+  constraint float_wait_once PRIMARY KEY (holder_id, transaction_id),
+  constraint float_wait_amount_sane CHECK ((amount > 0)),
+  constraint float_wait_reason_known CHECK ((reason = ANY (ARRAY['refused'::text, 'not_covered'::text, 'in_order'::text]))),
+  constraint float_wait_tries_sane CHECK ((tries >= 0))
+);
+comment on table float_waits is
+  'Payouts that wait for float. Nothing of them is with the operator: their job is a submit, and their money is reserved.';
+comment on column float_waits.reason is
+  'refused: the operator did not take it. not_covered: it was not sent. in_order: others wait before it.';
+comment on column float_waits.tries is
+  'How often the operator refused it.';
+comment on column float_waits.released_at is
+  'It is its turn, and it is sent again.';
+CREATE INDEX float_waits_in_order ON public.float_waits USING btree (connection, currency, transaction_id);
+
+-- 0062_books_statement_fetches.sql
+
+create table statement_fetches (
+  connection text not null,
+  next_day date not null,
+  tried_at timestamp with time zone,
+  problem text,
+  set_by text not null,
+  set_at timestamp with time zone not null,
+  constraint statement_fetch_once PRIMARY KEY (connection),
+  constraint statement_fetch_problem_length CHECK ((char_length(problem) <= 500))
+);
+comment on table statement_fetches is
+  'Connections whose statement is fetched every day. No row: it is imported by people.';
+comment on column statement_fetches.next_day is
+  'The first day that was not fetched yet, in the calendar of the connection.';
+comment on column statement_fetches.tried_at is
+  'When it was last tried. One process tries it for all.';
+comment on column statement_fetches.problem is
+  'Why the last try, or a day that was given up, was not fetched; null: it was.';
+
 -- 0063_books_break_proposals.sql
 
 create table break_proposals (

@@ -102,6 +102,7 @@ export const createPaystackSimulator: CreateSimulator = (context, given) => {
     ...refunds.routes,
     ...disputes.routes,
     ...balanceRoutes(account),
+    transactionList(account, charges),
     ...settlementRoutes(account, settlements),
   ];
   return {
@@ -144,6 +145,29 @@ function balanceRoutes(account: PaystackAccount): SimulatorRoute[] {
       handle: ({ query }) => paged('Balance ledger retrieved', [...account.ledger()], query),
     },
   ];
+}
+
+/** Filters by status and by the time of creation, as far as they are given. */
+function transactionList(account: PaystackAccount, charges: PaystackCharges): SimulatorRoute {
+  return {
+    method: 'GET',
+    path: '/transaction',
+    operation: 'query',
+    handle({ query }) {
+      const from = Date.parse(query.get('from') ?? '1970-01-01');
+      const to = Date.parse(query.get('to') ?? '2100-01-01');
+      const status = query.get('status');
+      const found = charges
+        .list()
+        .filter((charge) => charge.createdAt >= from && charge.createdAt <= to)
+        .filter((charge) => status === null || charge.status === status);
+      return paged(
+        'Transactions retrieved',
+        found.toReversed().map((charge) => transactionData(account, charge)),
+        query,
+      );
+    },
+  };
 }
 
 type PaystackSettlement = { id: number; currency: string; charges: PaystackCharge[]; createdAt: number };

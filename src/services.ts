@@ -14,6 +14,7 @@ import { createCollectionWriter } from './payments/accept.ts';
 import type { PaymentsContext } from './payments/context.ts';
 import { createPaymentEngine, PAYMENTS_JOB } from './payments/engine.ts';
 import { keepEvidenceMonths } from './payments/evidence.ts';
+import { watchFloat } from './payments/float-watch.ts';
 import { measureMoney } from './payments/money-metrics.ts';
 import { purgeNumberLimits } from './payments/number-limits.ts';
 import { readOperatorBalances } from './payments/operator-balances.ts';
@@ -41,6 +42,7 @@ import {
 } from './sandbox/simulated-operator.ts';
 import type { SandboxProcess } from './sandbox-process.ts';
 
+const FLOAT_IDLE_MS = { shortest: 5_000, longest: 10_000 };
 const MONTHS_IDLE_MS = { shortest: 3_600_000, longest: 3_600_000 };
 const PURGE_IDLE_MS = { shortest: 600_000, longest: 600_000 };
 const MEASURE_IDLE_MS = { shortest: 60_000, longest: 60_000 };
@@ -139,8 +141,9 @@ export async function createServices(base: Context, options: ServicesOptions = {
     { name: 'reseal', pass: () => resealPass(base, SEALED_COLUMNS), idleMs: RESEAL_IDLE_MS },
     { name: 'operator_calls', pass: () => payments.rails.storeCalls(), idleMs: CALLS_IDLE_MS },
     { name: 'operator_balances', pass: () => readOperatorBalances(ctx), idleMs: BALANCES_IDLE_MS },
+    { name: 'float', pass: () => watchFloat(ctx), idleMs: FLOAT_IDLE_MS },
     { name: 'simulator_addresses', pass: () => registerCallbackAddresses(base), idleMs: SIMULATORS_IDLE_MS },
-    { name: 'money_metrics', pass: () => measureMoney(base), idleMs: MEASURE_IDLE_MS },
+    { name: 'money_metrics', pass: () => measureMoney(ctx), idleMs: MEASURE_IDLE_MS },
     { name: 'receipt_texts', pass: () => sendReceiptTexts(ctx), idleMs: TEXTS_IDLE_MS },
   ];
   return {

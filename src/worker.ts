@@ -1,6 +1,8 @@
 // Every background job, one line each.
 
+import { fetchDailyStatements } from './books/fetch-statement.ts';
 import { makeMonthlyStatements } from './books/monthly-statements.ts';
+import { mailLowFloats } from './console/float-mails.ts';
 import { notifyMembers } from './console/notifications.ts';
 import { applyRuleChanges } from './holders/approval-rules.ts';
 import { purgeExpired } from './holders/housekeeping.ts';
@@ -25,7 +27,9 @@ export function listJobs({ ctx, jobs }: Services): Job[] {
     { name: 'signature_partitions', pass: () => maintainSignatures(ctx), idleMs: EVERY_MINUTE },
     { name: 'approval_rules', pass: () => applyRuleChanges(ctx), idleMs: EVERY_MINUTE },
     { name: 'role_changes', pass: () => applyRoleChanges(ctx), idleMs: EVERY_MINUTE },
+    { name: 'daily_statements', pass: () => fetchDailyStatements(ctx), idleMs: EVERY_MINUTE },
     { name: 'monthly_statements', pass: () => makeMonthlyStatements(ctx), idleMs: EVERY_TEN_MINUTES },
+    { name: 'float_mails', pass: () => mailLowFloats(ctx), idleMs: EVERY_MINUTE },
     { name: 'notifications', pass: () => notifyMembers(ctx), idleMs: EVERY_MINUTE },
     { name: 'mails', pass: () => sendMails(ctx), idleMs: MAIL_IDLE_MS },
     { name: 'shared_limits', pass: () => purgeSharedLimits(ctx), idleMs: EVERY_MINUTE },

@@ -55,6 +55,10 @@ breaks list [--json] [--connection <name>] [--day <day>] [--all] [--limit <count
 breaks resolve <id> <reason> [--json]
 close <connection> [--json] [--day <day>] [--currency <code>] [--balance <amount>] [--sign] [--as <email>] [--reopen <reason>]
   [--zone <zone>] [--cut-off <time>]
+float [--json]
+float set <connection> [--json] [--currency <code>] [--low <amount>] [--stop <amount>] [--account <name>] [--shared]
+float remove <connection> [--json] [--currency <code>]
+float waiting <connection> [--json] [--currency <code>]
 margin [--json] [--from <day>] [--to <day>] [--zone <zone>]
 phone <number> [--json] [--dial <code>] [--pin <digits>] [--cancel] [--ignore] [--off] [--on]
 trigger <event> [--json] [--amount <amount>] [--reason <code>]
@@ -118,6 +122,8 @@ rail route set <method> <direction> [connections] [--json] [--holder <id>]
 statement
 statement import <file> [--json] [--connection <name>] [--format <name>] [--mapping <name>] [--currency <code>]
   [--zone <name>] [--account <number>] [--date-order <order>] [--dry-run]
+statement fetch <connection> [--json] [--day <day>]
+statement daily [connection] [--json] [--on] [--off]
 statement list [--json] [--connection <name>] [--limit <n>]
 statement show <id> [--json] [--limit <n>] [--after <line>]
 statement problems <id> [--json] [--limit <n>] [--after <line>]
@@ -833,6 +839,16 @@ describe('beside a running gateway', () => {
       assert.deepEqual(keys(changed), holderKeys);
     }
     assert.deepEqual(keys(await simbiJson(0, 'limits')), ['held_back']);
+    const float = ['sandbox', '--currency', 'KES'];
+    await simbiJson(0, 'float', 'set', ...float, '--low', '5000', '--stop', '100');
+    const { floats } = await simbiJson<{ floats: { connection: string; low: string; stop: string }[] }>(0, 'float');
+    assert.deepEqual(
+      floats.map(({ connection, low, stop }) => [connection, low, stop]),
+      [['sandbox', '5000.00', '100.00']],
+    );
+    assert.deepEqual(keys(await simbiJson(0, 'float', 'waiting', ...float)), ['payouts']);
+    await simbiJson(0, 'float', 'remove', ...float);
+    assert.deepEqual(await simbiJson(0, 'statement', 'daily'), { fetches: [] });
     const signed = ['client_id', 'sender', 'timestamp', 'salt', 'params', 'signature'];
     assert.deepEqual(keys(await simbiJson(0, 'sign', '--params', '{}')), signed);
     const checks = await simbiJson<object[]>(0, 'doctor');

@@ -64,6 +64,7 @@ const BOOKS: CommandEntry[] = [
     () => import('./reconcile.ts'),
     'closeCommand',
   ),
+  entry('float', 'what operators hold for payouts, and what waits for it', () => import('./float.ts'), 'floatCommands'),
   entry(
     'margin',
     'what each method earned and what its operator charged',

@@ -6,6 +6,7 @@ import { basename } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
+import { fetchStatement, listDailyFetches, setDailyFetch } from '../books/fetch-statement.ts';
 import { requireFormatName } from '../books/formats.ts';
 import { importStatement, previewStatement, type StatementImport } from '../books/import-statement.ts';
 import type { LineFacts } from '../books/line-keys.ts';
@@ -51,6 +52,7 @@ const PREVIEW_ROWS = 10;
 
 export function statementCommands(group: Command, terminal: Terminal): void {
   importCommand(group, terminal);
+  fetchCommands(group, terminal);
   readCommands(group, terminal);
   mappingCommands(group, terminal);
 }
@@ -70,6 +72,52 @@ function importCommand(group: Command, terminal: Terminal): void {
     .option('--date-order <order>', 'dmy or mdy, where dates such as 05/06/2026 can be read both ways')
     .option('--dry-run', 'show how the file is read, store nothing')
     .action((path: string, options: ImportOptions) => runImport(terminal, path, options));
+}
+
+function fetchCommands(group: Command, terminal: Terminal): void {
+  const fetching = addCommand(group, 'fetch <connection>', 'fetch the statement of a day from the operator', [
+    'npx simbi statement fetch kenya --day 2026-11-14',
+  ]);
+  addNeededOption(fetching, '--day <day>', 'a day such as 2026-11-14, in the calendar of the connection').action(
+    async (connection: string, options: Options & { day: string }) => {
+      const result = await withPayments(terminal, (ctx) => fetchStatement(ctx, COMMAND_LINE, connection, options.day));
+      if (result.outcome === 'nothing')
+        return print(terminal, options, { outcome: 'nothing' }, 'The operator lists nothing of that day.');
+      const { outcome, file } = result;
+      const sentence = `Statement ${file.id} (${file.format}): ${countsOf(file)}.`;
+      print(terminal, options, { outcome, ...dataOf(file) }, sentence);
+    },
+  );
+  addCommand(group, 'daily [connection]', 'list the connections whose statement is fetched every day; --on, --off', [
+    'npx simbi statement daily',
+    'npx simbi statement daily kenya --on',
+  ])
+    .option('--on', 'fetch each day after its end')
+    .option('--off', 'fetch no more')
+    .action((connection: string | undefined, options: DailyOptions) => runDaily(terminal, connection, options));
+}
+
+type DailyOptions = Options & { on?: boolean; off?: boolean };
+
+async function runDaily(terminal: Terminal, connection: string | undefined, options: DailyOptions): Promise<void> {
+  const isChange = options.on === true || options.off === true;
+  if (isChange && connection === undefined) throw new CommandError('Name the connection.', EXIT.usage);
+  if (options.on && options.off) throw new CommandError('Give --on or --off.', EXIT.usage);
+  const fetches = await withPayments(terminal, async (ctx) => {
+    if (isChange && connection !== undefined) await setDailyFetch(ctx, COMMAND_LINE, connection, options.on === true);
+    return listDailyFetches(ctx.db);
+  });
+  const shown = fetches.filter((each) => connection === undefined || each.connection === connection);
+  const rows = shown.map(({ connection: name, nextDay, problem }) => [name, nextDay, problem ?? '']);
+  const data = shown.map((each) => ({
+    connection: each.connection,
+    next_day: each.nextDay,
+    tried_at: each.triedAt,
+    problem: each.problem,
+  }));
+  const text =
+    rows.length === 0 ? 'No statement is fetched every day.' : table(['connection', 'next day', 'problem'], rows);
+  print(terminal, options, { fetches: data }, text);
 }
 
 async function runImport(terminal: Terminal, path: string, options: ImportOptions): Promise<void> {

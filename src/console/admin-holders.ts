@@ -21,6 +21,7 @@ import { pager, timeTag } from './components.ts';
 import { fieldOf, idOf, type MemberRequest, money, paramOf, queryOf } from './console-request.ts';
 import { debtLines } from './debts.ts';
 import { waitingDecisions } from './decision-list.ts';
+import { floatsInNeed } from './float.ts';
 import { dangerForm, form, type InputField, postButton } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { merchantLimits } from './limit-settings.ts';
@@ -47,10 +48,11 @@ async function listPage(request: MemberRequest, problem?: string): Promise<Fasti
   const search = queryOf(request, 'name', 120);
   const state = HOLDER_STATES.find((each) => each === queryOf(request, 'status'));
   const page = { limit: PAGE_HOLDERS, before: before === '' ? undefined : idOf(before) };
-  const [holders, waiting, proposals] = await Promise.all([
+  const [holders, waiting, proposals, floats] = await Promise.all([
     listHolders(ctx.db, { ...page, status: state, search: search || undefined }),
     waitingDecisions(request),
     waitingBreakProposals(request),
+    floatsInNeed(request),
   ]);
   const last = holders.length === PAGE_HOLDERS ? holders.at(-1) : undefined;
   const table = holders.length === 0 ? emptyState(t.admin.none, t.admin.noneText) : await holderTable(request, holders);
@@ -61,7 +63,7 @@ async function listPage(request: MemberRequest, problem?: string): Promise<Fasti
     ...(problem ? { status: 400 } : {}),
     body: html`
       ${problem && html`<p class="box error" role="alert">${problem}</p>`}
-      ${waiting}${proposals}
+      ${floats}${waiting}${proposals}
       ${stateChips(request, state, search)}
       ${searchForm(request, state, search)}
       ${table}

@@ -11,6 +11,7 @@ import { dataTable, emptyState, facts, tag } from '../ui/components.ts';
 import { copyLine, timeTag } from './components.ts';
 import { connectionState, healthTable } from './connections-page.ts';
 import { type MemberRequest, money, paramOf } from './console-request.ts';
+import { floatSection } from './float.ts';
 import { dangerForm, postButton } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, forAdmin } from './route.ts';
@@ -42,6 +43,7 @@ async function connectionPage(request: MemberRequest, report?: ConnectionReport)
       ${report && reportBox(request, report)}
       <div class="card">${factsOf(request, details)}</div>
       ${floatCard(request, details)}
+      ${!connection.removedAt && (await floatSection(request, connection.name, connection.methods))}
       <section>
         <h2>${t.connections.health}</h2>
         ${healthTable(request, connection.name)}
@@ -116,9 +118,9 @@ function floatCard(request: MemberRequest, { balances }: ConnectionDetails): Htm
   if (balances.length === 0) return false;
   return html`
     <section>
-      <h2>${t.connections.float}</h2>
+      <h2>${t.connections.accounts}</h2>
       ${dataTable(
-        t.connections.float,
+        t.connections.accounts,
         [
           { label: t.admin.account },
           { label: t.connections.available, right: true },

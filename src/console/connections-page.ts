@@ -12,6 +12,7 @@ import { type Html, html } from '../platform/html.ts';
 import { dataTable, emptyState, operatorTile, shareBar, status, who } from '../ui/components.ts';
 import { timeTag } from './components.ts';
 import { type MemberRequest, money } from './console-request.ts';
+import { floatsInNeed } from './float.ts';
 import { renderPage } from './layout.ts';
 import { readMethodDays } from './merchant-figures.ts';
 import { type ConsoleRoute, forAdmin } from './route.ts';
@@ -28,8 +29,9 @@ export const connectionsPageRoutes: ConsoleRoute[] = [forAdmin('GET', '/admin/ra
 
 async function connectionsPage(request: MemberRequest): Promise<FastifyReply> {
   const { ctx, t } = request;
-  const [views, gone, history] = await Promise.all([
+  const [views, floats, gone, history] = await Promise.all([
     readConnectionViews(ctx),
+    floatsInNeed(request),
     listGoneMethods(ctx),
     historyTable(request),
   ]);
@@ -43,6 +45,7 @@ async function connectionsPage(request: MemberRequest): Promise<FastifyReply> {
       <a class="button button-secondary" href="/console/admin/rails/routes">${t.connections.routes}</a>
     `,
     body: html`
+      ${floats}
       ${gone.map(
         ({ rail, method, transactions }) =>
           html`<p class="box warning">${t.admin.goneMethod(`${method} (${rail})`, transactions)}</p>`,

@@ -46,6 +46,7 @@ import { debtRoutes } from './debts.ts';
 import { disputeRoutes } from './dispute-evidence.ts';
 import { factorRoutes } from './factor-pages.ts';
 import { factorProofRoutes } from './factor-proof.ts';
+import { floatRoutes } from './float.ts';
 import { homeRoutes } from './home.ts';
 import { integrationPageRoutes } from './integration-page.ts';
 import { integrationRoutes } from './integrations.ts';
@@ -158,6 +159,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...booksCloseRoutes,
   ...booksClosesRoutes,
   ...operatorReportRoutes,
+  ...floatRoutes,
   ...limitsRoutes,
   ...debtRoutes,
 ];

@@ -5,6 +5,7 @@ import type { FastifyReply } from 'fastify';
 import { failureMessage, isFailureCode } from '../catalog/failures.ts';
 import { formatNumber } from '../catalog/phone.ts';
 import { linkId } from '../links/links.ts';
+import { findWait } from '../payments/float-waits.ts';
 import { payoutFileRef } from '../payments/payout-files.ts';
 import type { Refund } from '../payments/refund-orders.ts';
 import { isFinal } from '../payments/states.ts';
@@ -52,6 +53,7 @@ async function transactionPage(request: HolderRequest): Promise<FastifyReply> {
     body: html`
       ${approvalNote(request, details)}
       ${phoneNote(request, transaction)}
+      ${await floatNote(request, transaction)}
       ${openCases.map((each) => html`<div class="box warning">${caseDetails(request, each, '/cases')}</div>`)}
       <div class="columns-wide">
         <div>
@@ -122,6 +124,14 @@ function phoneNote({ ctx, t }: HolderRequest, { status, direction, msisdn }: Tra
       <a href="/sandbox/phone?n=${msisdn ?? ''}" target="_blank" rel="noopener">${t.testPhone}</a>
     </p>
   `;
+}
+
+/** A payout that was not sent, because the account with the operator does not hold enough. */
+async function floatNote(request: HolderRequest, transaction: Transaction): Promise<Html | false> {
+  const since = transaction.direction === 'payout' ? await findWait(request.ctx.db, transaction) : null;
+  if (since === null) return false;
+  const { float } = request.t;
+  return html`<p class="box warning">${float.payoutWaits} ${timeTag(request, since)}. ${float.payoutWaitsText}</p>`;
 }
 
 /** In the language of the page, unless a person wrote it. */

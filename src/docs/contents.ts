@@ -191,6 +191,12 @@ const RUN: readonly DocsPage[] = [
     keywords: 'statement import csv xlsx reconcile operator mapping',
   },
   {
+    path: '/docs/float',
+    title: 'Float',
+    description: 'What operators hold for payouts, when it runs dry, and payouts that wait for it.',
+    keywords: 'float balance payout queue low threshold forecast alert top up liquidity',
+  },
+  {
     path: '/docs/operating',
     title: 'Operating',
     description: 'Backups, upgrades, monitoring, reviews, keys, and what to do when something fails.',

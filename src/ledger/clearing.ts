@@ -139,3 +139,31 @@ export async function clearingFlows(
   );
   return row ?? { in: 0n, out: 0n, fees: 0n };
 }
+
+/** What left our account with the operator, and what arrived on it, in an hour: payments and refunds, without fees of the operator. */
+export type ClearingHour = { hour: Date; paidOut: bigint; paidIn: bigint };
+
+/** The hours of a span in which something moved. */
+export function readClearingHours(
+  reader: Reader,
+  rail: string,
+  currency: string,
+  span: { from: Date; to: Date },
+): Promise<ClearingHour[]> {
+  return reader.query<ClearingHour>(
+    `with account as materialized (
+       select id from ledger_accounts where kind = 'operator_clearing' and rail = $1 and currency = $2
+     ), moved as (
+       select posted_at, amount as paid_out, 0 as paid_in from account a
+       join ledger_transfers t on t.credit_account = a.id and posted_at >= $3 and posted_at < $4
+       where t.kind in ('payout', 'refund', 'refund_fee', 'collection_reversal', 'collection_fee_reversal')
+       union all
+       select posted_at, 0, amount from account a
+       join ledger_transfers t on t.debit_account = a.id and posted_at >= $3 and posted_at < $4
+       where t.kind in ('collection', 'collection_fee', 'payout_reversal')
+     )
+     select date_trunc('hour', posted_at, 'UTC') as hour, sum(paid_out)::bigint as "paidOut", sum(paid_in)::bigint as "paidIn"
+     from moved group by 1 order by 1`,
+    [rail, currency, span.from, span.to],
+  );
+}

@@ -13,6 +13,8 @@ import { applyBatch } from './apply-batch.ts';
 import { type CallLimits, createCallLimits } from './call-limits.ts';
 import { canBeAsked, capabilitiesFor } from './capabilities.ts';
 import type { PaymentsContext } from './context.ts';
+import { enterFloatGate, forgetFloat, type GateAnswer } from './float-gate.ts';
+import { holdPayout, isRefusedForFloat } from './float-waits.ts';
 import { isSentAsPayout, queryOperator, type SubmitReply, submitToOperator } from './operator-calls.ts';
 import { claimHints, concludeHint, forgetHint } from './operator-hints.ts';
 import type { Applied } from './outcomes.ts';
@@ -206,25 +208,46 @@ async function perform(parts: EngineParts, work: Work, isStale: () => boolean): 
   }
 }
 
-async function performSubmit(
+async function performSubmit(parts: EngineParts, work: Work & ClaimedJob, isStale: () => boolean): Promise<void> {
+  const float = await enterFloatGate(parts.ctx, work.transaction);
+  let wasSent = false;
+  try {
+    wasSent = await checkAndSubmit(parts, work, float, isStale);
+  } finally {
+    float.leave(wasSent);
+  }
+}
+
+/** True: the operator has it, or may have it. */
+async function checkAndSubmit(
   parts: EngineParts,
   { transaction, submittedAt }: Work & ClaimedJob,
+  { reason, isWatched }: GateAnswer,
   isStale: () => boolean,
-): Promise<void> {
+): Promise<boolean> {
   const { ctx } = parts;
+  const postpone = async (pauseMs?: number) => {
+    await postponeSubmit(ctx, transaction, submittedAt, pauseMs);
+    return false;
+  };
   const isHeld = await isFrozen(ctx, transaction);
-  // The check took too long: another process may be asking about it now, so it is not sent from here.
-  if (isStale()) return;
-  if (isHeld) return postponeSubmit(ctx, transaction, submittedAt, SUSPENDED_PAUSE_MS);
+  // The checks took too long: another process may be asking about it now, so it is not sent from here.
+  if (isStale()) return false;
+  if (isHeld) return postpone(SUSPENDED_PAUSE_MS);
   if (!ctx.rails.health.mayCall(transaction.rail, transaction.method)) {
-    await postponeSubmit(ctx, transaction, submittedAt);
-    return reportUnsent(ctx, transaction, 'the operator does not answer');
+    await postpone();
+    await reportUnsent(ctx, transaction, 'the operator does not answer');
+    return false;
+  }
+  if (reason) {
+    await holdPayout(ctx, transaction, { reason, isWatched, submittedAt });
+    return false;
   }
   // A turn comes well within the lease, but the call after it might not.
-  if (!(await takeTurn(parts, transaction, 'submit')) || isStale())
-    return postponeSubmit(ctx, transaction, submittedAt, TURN_PAUSE_MS);
+  if (!(await takeTurn(parts, transaction, 'submit')) || isStale()) return postpone(TURN_PAUSE_MS);
   failpoint('before-submit', transaction.direction);
-  await callAndRecord(parts, transaction, 'submit', { submittedAt });
+  const { observation } = await callAndRecord(parts, transaction, 'submit', { submittedAt, isWatched });
+  return observation.state !== 'failed';
 }
 
 /** Where a rail prepares, what it prepares is committed before anything is sent. A process that ended before sent nothing. */
@@ -263,14 +286,18 @@ const CALLS = { submit: submitToOperator, poll: queryOperator } satisfies Record
   (ctx: PaymentsContext, transaction: Transaction, submittedAt: Date | null) => Promise<SubmitReply>
 >;
 
-type CallReason = Pick<Outcome, 'onRead'> & { submittedAt?: Date | null };
+type CallReason = Pick<Outcome, 'onRead'> & {
+  submittedAt?: Date | null;
+  /** Of a payout: somebody watches the float of its connection. */
+  isWatched?: boolean;
+};
 
 /** Calls the operator, records how the call went, and applies what it reported. */
 async function callAndRecord(
   { ctx, outcomes }: EngineParts,
   transaction: Transaction,
   source: Call,
-  { submittedAt = null, ...reason }: CallReason,
+  { submittedAt = null, isWatched = false, ...reason }: CallReason,
 ): Promise<{ observation: Observation; after: Transaction | null }> {
   const started = performance.now();
   const askedAt = ctx.clock.now();
@@ -287,6 +314,11 @@ async function callAndRecord(
     await reportUnsent(ctx, transaction, observation.state === 'unknown' ? observation.reason : 'it cannot be used');
   }
   if (notSent) return { observation, after: null };
+  if (source === 'submit' && isRefusedForFloat(transaction, reply)) {
+    forgetFloat(ctx, transaction);
+    const hold = { reason: 'refused', isWatched, submittedAt, refusal: { observation, raw } } as const;
+    if (await holdPayout(ctx, transaction, hold)) return { observation, after: null };
+  }
   const outcome = { transactionId: transaction.id, source, observation, raw, askedAt, ...reason };
   return { observation, after: (await outcomes.add(outcome)).transaction };
 }

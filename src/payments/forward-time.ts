@@ -28,5 +28,6 @@ export async function forwardPayments(tx: Tx, ms: number, now: Date): Promise<nu
   await tx.query(`update disputes set answer_by = answer_by - $1 * interval '1 millisecond' where status = 'open'`, [
     ms,
   ]);
+  await tx.query(`update float_waits set since = since - $1 * interval '1 millisecond'`, [ms]);
   return Number(row?.count ?? 0);
 }

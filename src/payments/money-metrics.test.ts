@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { openBooks, writePast } from '../../test/books.ts';
 import { createTestContext, type TestContext } from '../../test/harness.ts';
-import { CURRENCY } from '../../test/payments.ts';
+import { CURRENCY, silentRail, withPayments } from '../../test/payments.ts';
 import { DAY_MS } from '../platform/clock.ts';
 import { measureMoney } from './money-metrics.ts';
 import { recordBalances } from './operator-balances.ts';
@@ -38,7 +38,7 @@ describe('money 29: what people must look after is measured', () => {
     );
     const verifiedAt = ctx.clock.millis() / 1000;
     ctx.clock.advance(DAY_MS);
-    await measureMoney(ctx);
+    await measureMoney(withPayments(ctx, silentRail()));
     const cases = await linesOf('simbi_cases_open');
     for (const kind of ['wrong_amount', 'second_payment', 'unknown_reference', 'debt'])
       assert.equal(cases[`{kind="${kind}"}`], 1, kind);
@@ -72,28 +72,28 @@ describe('money 29: what people must look after is measured', () => {
     const said = { connection: 'kenya', account: 'Utility Account', currency: 'KES', available: 12_345_60n };
     await ctx.db.transaction((tx) => recordBalances(tx, [said], ctx.clock.now()));
     const label = '{connection="kenya",account="Utility Account",currency="KES"}';
-    await measureMoney(ctx);
+    await measureMoney(withPayments(ctx, silentRail()));
     assert.deepEqual(await linesOf('simbi_operator_balance_amount'), { [label]: 12_345.6 });
     ctx.clock.advance(3_601_000);
-    await measureMoney(ctx);
+    await measureMoney(withPayments(ctx, silentRail()));
     assert.deepEqual(await linesOf('simbi_operator_balance_amount'), {});
   });
 
   test('money 29: one operator callback that is not applied is seen by its age', async () => {
-    await measureMoney(ctx);
+    await measureMoney(withPayments(ctx, silentRail()));
     assert.deepEqual(await linesOf('simbi_operator_callbacks_oldest_seconds'), { '': 0 });
     await ctx.db.query(
       `insert into operator_inbox (rail, path, headers, body, received_at, due_at) values ('quiet', '/', '{}', '', $1, $1)`,
       [ctx.clock.now()],
     );
     ctx.clock.advance(600_000);
-    await measureMoney(ctx);
+    await measureMoney(withPayments(ctx, silentRail()));
     assert.deepEqual(await linesOf('simbi_operator_callbacks_oldest_seconds'), { '': 600 });
   });
 
   test('money 29: a debt that was settled and a case that was closed are no longer shown', async () => {
     await ctx.db.query(`update cases set settled = amount, status = 'resolved' where kind = 'debt'`);
-    await measureMoney(ctx);
+    await measureMoney(withPayments(ctx, silentRail()));
     assert.equal((await linesOf('simbi_cases_open'))['{kind="debt"}'], undefined);
     assert.deepEqual(await linesOf('simbi_debt_oldest_seconds'), {});
   });

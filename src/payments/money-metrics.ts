@@ -5,19 +5,22 @@ import { totalsForMetrics } from '../ledger/reports.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
 import { amountToNumber } from '../platform/money.ts';
+import type { PaymentsContext } from './context.ts';
+import { readFloats } from './float-report.ts';
 import { listOperatorBalances } from './operator-balances.ts';
 import { lastEndedVerifyRun } from './verify-runs.ts';
 
 const MAX_BALANCE_AGE_SECONDS = 3_600;
 
 /** Measures everything once. Returns 0: the job pauses after each pass. */
-export async function measureMoney(ctx: Context): Promise<number> {
+export async function measureMoney(ctx: PaymentsContext): Promise<number> {
   const now = ctx.clock.now();
   await measureAccounts(ctx);
   await measureCases(ctx, now);
   await measureApprovals(ctx, now);
   await measureInbox(ctx, now);
-  await measureFloat(ctx, now);
+  await measureBalances(ctx, now);
+  await measureFloats(ctx, now);
   const { metrics } = ctx;
   const run = await lastEndedVerifyRun(ctx.db);
   metrics.verifiedAt.set((run?.ended_at?.getTime() ?? 0) / 1000);
@@ -77,11 +80,24 @@ async function measureInbox({ db, metrics }: Context, now: Date): Promise<void> 
 }
 
 /** What an operator has not said for an hour is not shown: an old balance would look like one that nobody uses. */
-async function measureFloat({ db, metrics }: Context, now: Date): Promise<void> {
+async function measureBalances({ db, metrics }: Context, now: Date): Promise<void> {
   metrics.operatorBalance.reset();
   for (const { connection, account, currency, available, reportedAt } of await listOperatorBalances(db))
     if (ageOf(reportedAt, now) <= MAX_BALANCE_AGE_SECONDS)
       metrics.operatorBalance.set({ connection, account, currency }, amountToNumber(available));
+}
+
+async function measureFloats(ctx: PaymentsContext, now: Date): Promise<void> {
+  const { metrics } = ctx;
+  for (const gauge of [metrics.float, metrics.floatLow, metrics.floatLastsSeconds, metrics.floatWaiting]) gauge.reset();
+  for (const { connection, currency, level, setting, end, waiting, lowSince } of await readFloats(ctx)) {
+    const labels = { connection, currency };
+    if (level.level !== null) metrics.float.set(labels, amountToNumber(level.level));
+    metrics.floatWaiting.set(labels, waiting?.payouts ?? 0);
+    if (!setting) continue;
+    metrics.floatLow.set(labels, lowSince ? 1 : 0);
+    if (end) metrics.floatLastsSeconds.set(labels, ageOf(now, end));
+  }
 }
 
 /** Ids grow with time, so this reads one row of the primary key. */

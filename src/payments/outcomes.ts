@@ -21,6 +21,7 @@ import { closeAnsweredCases, type NewCase, NOT_FOUND_KINDS, openCases } from './
 import type { PaymentsContext } from './context.ts';
 import { recordDebts } from './debts.ts';
 import { describeObservation, type NewEvidence, recordEvidence } from './evidence.ts';
+import { markRefused, NOT_SENT } from './float-waits.ts';
 import { insertHeldParts, type NewHeldPart } from './held-parts.ts';
 import { insertInstructions, type NewInstructions } from './incoming-payments.ts';
 import { planNext, scheduleNext } from './next-job.ts';
@@ -103,6 +104,7 @@ export async function applyOutcomes(
     all.filter(hasFailed).map(({ row }) => row),
   );
   await insertHeldParts(tx, all.flatMap(heldPartsOf), at);
+  await markRefused(tx, refusedForFloat(counted, subjects), at);
   await recordDebts(tx, ctx, bookings.posted, at);
   const applied = decided.map((entry): Applied => {
     if (!entry) return { transaction: null, effect: 'unknown_transaction' };
@@ -121,6 +123,15 @@ function mayCount(
   const named = ('railReference' in observation && observation.railReference) || null;
   const isSame = named === null || row.rail_reference === null || named === row.rail_reference;
   return isSame && (isAnswer === true || ctx.rails.matchedCallbacks(row.rail) === 'apply');
+}
+
+/** Payouts that an operator has refused for lack of float. */
+function refusedForFloat(outcomes: Outcome[], subjects: Map<string, OutcomeSubject>): Transaction[] {
+  return outcomes.flatMap(({ transactionId, observation }) => {
+    const row = subjects.get(transactionId)?.row;
+    if (row?.direction !== 'payout' || observation.state !== 'failed' || observation.rawCode === NOT_SENT) return [];
+    return observation.failureCode === 'FLOAT_INSUFFICIENT' ? [row] : [];
+  });
 }
 
 /** The receipt of a success that people settled is learned later: its money leaves suspense then, and enters no state. */

@@ -241,6 +241,12 @@ export const SETTINGS = {
     0,
     1_000,
   ),
+  FLOAT_WAIT_HOURS: integer(
+    'How long a payout waits for float with its operator. Then it fails, and its money returns to the wallet.',
+    24,
+    1,
+    720,
+  ),
   MAX_IN_FLIGHT: integer(
     'Requests that one process handles at most at the same time; further ones get 503 at once.',
     1_000,

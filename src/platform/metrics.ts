@@ -129,6 +129,20 @@ function createMoneyMetrics(registers: Registry[]) {
       'account',
       'currency',
     ),
+    float: gauge('float_amount', 'What an operator is believed to hold for payouts.', 'connection', 'currency'),
+    floatLow: gauge(
+      'float_low',
+      '1 while a float that is watched is low or ends soon, else 0.',
+      'connection',
+      'currency',
+    ),
+    floatLastsSeconds: gauge(
+      'float_lasts_seconds',
+      'How long a float that is watched lasts, by the last four weeks; absent where it lasts for more than two weeks.',
+      'connection',
+      'currency',
+    ),
+    floatWaiting: gauge('float_waiting_payouts', 'Payouts that wait for float.', 'connection', 'currency'),
     oldestOperatorCallbackSeconds: gauge(
       'operator_callbacks_oldest_seconds',
       'Age of the oldest operator callback that was not applied yet.',

@@ -24,6 +24,8 @@ import type {
   RailCapabilities,
   RailReply,
   RefundCall,
+  StatementPart,
+  StatementSpan,
 } from './rail.ts';
 import { field, objectsOf, proseOf, readJson, signedMoneyOf, textOf } from './reading.ts';
 import { compactOf, referenceOfCompact } from './wire-ids.ts';
@@ -154,6 +156,8 @@ function openAirtelMoney(given: RailConnection): Rail {
 
   return {
     name: connection.name,
+    // Airtel tells the balance of the wallet for collections only.
+    payoutAccount: 'disbursements',
     capabilitiesOf(method, direction) {
       if (!connection.methods.includes(method.code) || (direction === 'payout' && pin === null)) return null;
       return direction === 'collection' ? COLLECTIONS : PAYOUTS;
@@ -164,6 +168,7 @@ function openAirtelMoney(given: RailConnection): Rail {
     query: (call) => (call.direction === 'refund' ? queryRefund(api, call) : query(api, call)),
     refund: (call) => refund(api, call),
     balance: () => balance(api),
+    fetchStatement: (span, part) => listTransactions(api, span, part),
     lookUpName: (call) => lookUpName(api, call),
     readCallback: (request) => readCallback(connection.settings.callback_key ?? '', request),
     check: () => check(api, pin),
@@ -459,6 +464,20 @@ async function balance(api: Api): Promise<BalanceReply> {
   if (available === null || currency === null)
     return { error: answer.answered ? `Airtel answered ${answer.status} ${codeOf(said).code}`.trim() : answer.reason };
   return { balances: [{ account: 'collections', currency, available }] };
+}
+
+/** Collections of a span of time. Times are milliseconds since 1970. */
+async function listTransactions(api: Api, { from, to }: StatementSpan, part: string | null): Promise<StatementPart> {
+  const offset = Number(part ?? '0');
+  const asked = { from: from.getTime(), to: to.getTime() - 1, limit: SUMMARY_LIMIT, offset };
+  const query = Object.entries(asked).map(([name, value]) => `${name}=${value}`);
+  const answer = await api.call({ method: 'GET', path: `/merchant/v1/transactions?${query.join('&')}` });
+  const said = answer.answered && answer.status === 200 ? readJson(answer.body) : null;
+  const rows = field(said, 'data', 'transactions');
+  if (!Array.isArray(rows))
+    return { error: answer.answered ? `Airtel answered ${answer.status} ${codeOf(said).code}`.trim() : answer.reason };
+  const records = objectsOf(rows);
+  return { records, next: rows.length < SUMMARY_LIMIT ? null : String(offset + SUMMARY_LIMIT) };
 }
 
 async function lookUpName(api: Api, { msisdn }: NameCall): Promise<string | null> {

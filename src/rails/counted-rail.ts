@@ -12,6 +12,7 @@ const CALLS: ReadonlySet<PropertyKey> = new Set([
   'submitCode',
   'cancel',
   'balance',
+  'fetchStatement',
   'lookUpName',
   'sendToken',
   'sendPayerText',

@@ -4,7 +4,7 @@
 import { readDarajaError } from './daraja-codes.ts';
 import { type DarajaSession, nairobiTime } from './daraja-session.ts';
 import type { Exchange } from './exchange.ts';
-import type { QueryCall } from './rail.ts';
+import type { QueryCall, StatementPart, StatementSpan } from './rail.ts';
 import { field, moneyOf, objectsOf, readJson, textOf } from './reading.ts';
 
 const REGISTERED = '1000';
@@ -56,6 +56,34 @@ export async function findPayment(
     if (rows.length < PAGE_ROWS) return { payment: null, answer: null };
   }
   return { payment: null, answer: { answered: false, reason: 'the list of payments is too long' } };
+}
+
+/**
+ * What payers paid to these numbers in a span of the last 48 hours: one number after the other. Payouts are not in the list. A part is
+ * named by the place of its number and its offset.
+ */
+export async function pullStatement(
+  session: DarajaSession,
+  shortcodes: readonly string[],
+  { from, to }: StatementSpan,
+  part: string | null,
+): Promise<StatementPart> {
+  if (from.getTime() < session.connection.clock.millis() - WINDOW_MS)
+    return { error: 'Safaricom lists the last 48 hours only. Download older days from the portal' };
+  const [place = 0, offset = 0] = (part ?? '0 0').split(' ').map(Number);
+  const shortcode = shortcodes[place];
+  if (shortcode === undefined) return { error: 'the connection has no number that money is paid to' };
+  const { answer } = await session.post('/pulltransactions/v1/query', {
+    ShortCode: shortcode,
+    StartDate: nairobiTime(from.getTime()),
+    // The end is included, to the second.
+    EndDate: nairobiTime(to.getTime() - 1_000),
+    OffSetValue: String(offset),
+  });
+  const records = rowsOf(answer);
+  if (records === null) return { error: answer.answered ? `Safaricom answered ${answer.status}` : answer.reason };
+  if (records.length >= PAGE_ROWS) return { records, next: `${place} ${offset + PAGE_ROWS}` };
+  return { records, next: place + 1 < shortcodes.length ? `${place + 1} 0` : null };
 }
 
 /** The list is wrapped in another list. Null: it is none. */

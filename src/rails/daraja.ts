@@ -14,7 +14,7 @@ import {
   readRefusal,
   STILL_PROCESSING,
 } from './daraja-codes.ts';
-import { findPayment, type PulledPayment } from './daraja-pull.ts';
+import { findPayment, type PulledPayment, pullStatement } from './daraja-pull.ts';
 import { accountReferenceOf, maskedNumberOf, promptReferenceOf, typedReferenceOf } from './daraja-references.ts';
 import { type DarajaAnswer, type DarajaSession, openDarajaSession } from './daraja-session.ts';
 import { DARAJA_SETTINGS, type DarajaAccount } from './daraja-settings.ts';
@@ -32,6 +32,7 @@ import type {
   RailMethod,
   RailReply,
   RefundCall,
+  StatementSpan,
 } from './rail.ts';
 import { field, isObject, readJson, textOf } from './reading.ts';
 
@@ -72,6 +73,7 @@ export const darajaRail: RailDefinition = {
     const { account, addresses } = session;
     return {
       name: connection.name,
+      payoutAccount: 'Utility Account',
       capabilitiesOf: (method, direction) =>
         connection.methods.includes(method.code) ? capabilitiesOf(session, method.code, direction) : null,
       verificationFor: (method) => method.verification,
@@ -81,6 +83,12 @@ export const darajaRail: RailDefinition = {
       query: (call) => query(session, call),
       refund: (call) => reverse(session, call),
       balance: () => askBalance(session),
+      ...(account.pullNumber === null
+        ? {}
+        : {
+            fetchStatement: (span: StatementSpan, part: string | null) =>
+              pullStatement(session, receivers(session, [PROMPT, TILL, PAYBILL]), span, part),
+          }),
       readCallback: (request) => readDarajaCallback(addresses, account, request),
       answerCallback: (request, decision) => answerDarajaCallback(addresses, request, decision),
       check: (onlyLook) =>

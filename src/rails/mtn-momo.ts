@@ -142,6 +142,7 @@ function openMtnMomo(connection: RailConnection): Rail {
 
   return {
     name: connection.name,
+    payoutAccount: 'disbursement',
     capabilitiesOf(method, direction) {
       if (!connection.methods.includes(method.code)) return null;
       if (direction === 'payout' && !paysOut) return null;

@@ -19,8 +19,10 @@ import type {
   Rail,
   RailCapabilities,
   RailReply,
+  StatementPart,
+  StatementSpan,
 } from './rail.ts';
-import { field, firstOf, moneyOf, objectsOf, proseOf, readJson, signedMoneyOf, textOf } from './reading.ts';
+import { field, firstOf, momentOf, moneyOf, objectsOf, proseOf, readJson, signedMoneyOf, textOf } from './reading.ts';
 import { isOpenStatus, readSonatelCallback, readStatus } from './sonatel-messages.ts';
 import { compactOf } from './wire-ids.ts';
 import { jsonNumberOf } from './wire-money.ts';
@@ -34,6 +36,8 @@ const QR_SECONDS = 900;
 const QUERY_MARGIN_MS = 120_000;
 /** The list lags behind: a QR code that ended this long ago without a payment will have none. */
 const LIST_IS_COMPLETE_AFTER_MS = 3_600_000;
+/** Rows of one part of a statement. */
+const STATEMENT_ROWS = 200;
 const DIAL_FOR_CODE = '#144#391*PIN#';
 /** The public key for the PIN was revoked: fetch it anew. */
 const REVOKED_KEY = '4003';
@@ -61,6 +65,7 @@ export function openSonatel(definition: RailDefinition, given: RailConnection): 
 
   return {
     name: connection.name,
+    payoutAccount: 'retailer',
     capabilitiesOf: (method, direction) =>
       connection.methods.includes(method.code) && (direction === 'collection' || paysOut) ? CAPABILITIES : null,
     verificationFor: (method) => method.verification,
@@ -78,6 +83,7 @@ export function openSonatel(definition: RailDefinition, given: RailConnection): 
     payout: (call) => cashIn(api, call, null),
     query: (call) => query(api, call),
     balance: () => balance(api),
+    fetchStatement: (span, part) => listTransactions(api, span, part),
     readCallback: (request) => readSonatelCallback(connection, request),
     check: () => check(api, paysOut),
     close: () => api.close(),
@@ -293,6 +299,25 @@ async function balance(api: OrangeApi): Promise<BalanceReply> {
   if (available === null || currency === null)
     return { error: answer.answered ? `Sonatel answered ${answer.status}` : answer.reason };
   return { balances: [{ account: 'retailer', currency, available }] };
+}
+
+/** The list begins after a moment and has no end, so what comes after the span is left out. A part is named by its moment. */
+async function listTransactions(api: OrangeApi, span: StatementSpan, part: string | null): Promise<StatementPart> {
+  const after = part ?? new Date(span.from.getTime() - 1).toISOString();
+  const path = `/api/eWallet/v1/transactions?fromDateTime=${encodeURIComponent(after)}&size=${STATEMENT_ROWS}`;
+  const answer = await api.call({ method: 'GET', path });
+  const rows = answer.answered && answer.status === 200 ? readJson(answer.body) : null;
+  if (!Array.isArray(rows)) return { error: answer.answered ? `Sonatel answered ${answer.status}` : answer.reason };
+  const timed = objectsOf(rows).map((record) => ({
+    record,
+    at: momentOf(firstOf(record, 'createdAt', 'requestDate')),
+  }));
+  // One without a time is kept: its reader says what is wrong with it.
+  const inSpan = timed.filter(({ at }) => at === null || (at >= span.from && at < span.to));
+  const times = timed.flatMap(({ at }) => (at === null ? [] : [at.getTime()]));
+  const last = Math.max(...times, 0);
+  const isLast = rows.length < STATEMENT_ROWS || last >= span.to.getTime() || last <= Date.parse(after);
+  return { records: inSpan.map(({ record }) => record), next: isLast ? null : new Date(last).toISOString() };
 }
 
 async function check(api: OrangeApi, paysOut: boolean): Promise<ConnectionCheck[]> {

@@ -44,7 +44,9 @@ function readRefusal(body: unknown, direction: MoneyDirection): Observation {
   const code = refusalCode(rawCode, direction);
   // A page of a proxy, an error inside pawaPay, or a code of tomorrow: a query tells whether anything was taken.
   if (code === null) return unknown(`the operator refused with the code "${rawCode}"`);
-  return { state: 'failed', failureCode: code, rawCode, message };
+  // Only an id that was accepted is taken: one that was refused can be sent again.
+  const notTaken = code === 'FLOAT_INSUFFICIENT' ? ({ notTaken: true } as const) : {};
+  return { state: 'failed', failureCode: code, rawCode, message, ...notTaken };
 }
 
 /** The answer to a query. */

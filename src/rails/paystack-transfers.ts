@@ -50,7 +50,12 @@ export type TransferContext = { amounts: Amounts; mode: 'live' | 'test' };
 export function readTransferStart(context: TransferContext, answer: Exchange, reference: string): Observation {
   const envelope = readEnvelope(answer);
   if (envelope === null || envelope.httpStatus >= 500 || envelope.httpStatus === 429) return unreadable(answer);
-  return envelope.isOk ? readTransfer(context, envelope.data, reference) : readRefusal(envelope);
+  if (envelope.isOk) return readTransfer(context, envelope.data, reference);
+  const refusal = readRefusal(envelope);
+  // Refused before a transfer was made. Should Paystack have kept the reference, it says so the next time, and is asked.
+  return refusal.state === 'failed' && refusal.failureCode === 'FLOAT_INSUFFICIENT'
+    ? { ...refusal, notTaken: true }
+    : refusal;
 }
 
 export function readTransferQuery(context: TransferContext, answer: Exchange, reference: string): Observation {

@@ -10,6 +10,7 @@ import { type ChargeContext, chargeBody, chargeReference, readCharge, readTransa
 import { checkPaystack, readPaystackBalances } from './paystack-check.ts';
 import { createAmounts, METHODS, nationalNumber } from './paystack-methods.ts';
 import { isChargedBack, queryRefund, type RefundContext, sendRefund, sumOwnRefunds } from './paystack-refunds.ts';
+import { listPaystackTransactions } from './paystack-statement.ts';
 import {
   bankCodeOf,
   readRecipient,
@@ -164,6 +165,7 @@ function openPaystack(connection: RailConnection): Rail {
 
   return {
     name: connection.name,
+    payoutAccount: 'balance',
     capabilitiesOf: (method, direction) => capabilitiesOf(connection, context, method, direction),
     verificationFor: (method) => (METHODS[method.code]?.pay === 'phone' ? 'prompt' : 'instructions'),
     prepare: (call, direction) =>
@@ -198,6 +200,7 @@ function openPaystack(connection: RailConnection): Rail {
       return replyTo(answer, readSubmittedCode(context, answer, call));
     },
     balance: async () => readPaystackBalances(amounts, await get('/balance')),
+    fetchStatement: (span, part) => listPaystackTransactions(get, span, part),
     lookUpName: (call) => lookUpName(call, settings, (path) => get(path, NAME_TIMEOUT_MS)),
     readCallback: (request) =>
       readWebhook(context, [secretKey, settings.previous_secret_key ?? ''].filter(Boolean), request),

@@ -48,8 +48,18 @@ export type Observation =
   | { state: 'pending'; railReference?: string; step?: PayerStep }
   /** `receipt` null: the operator tells it later. A second success with the receipt is then learned, not a contradiction. */
   | { state: 'succeeded'; receipt: string | null; railReference?: string; amount?: bigint; currency?: string }
-  /** The operator declined. PROMPT_EXPIRED means the payer was never charged: the transaction becomes `expired`. */
-  | { state: 'failed'; failureCode: FailureCode; rawCode: string; message: string; railReference?: string }
+  /**
+   * The operator declined. PROMPT_EXPIRED means the payer was never charged: the transaction becomes `expired`. `notTaken`, in the
+   * answer to a submit only: the operator did not keep the reference, so the same one can be sent again.
+   */
+  | {
+      state: 'failed';
+      failureCode: FailureCode;
+      rawCode: string;
+      message: string;
+      railReference?: string;
+      notTaken?: true;
+    }
   /** Succeeded, then reversed by the operator. `amount` is that of the transaction; what refunds have left goes back. */
   | { state: 'reversed'; receipt: string | null; rawCode: string; message: string; amount?: bigint; currency?: string }
   /**
@@ -145,6 +155,14 @@ export type PrepareReply = { prepared: Prepared } | RailReply;
 export type BalanceReply = { balances: readonly OperatorBalance[] } | { asked: true } | { error: string };
 /** `account`: the operator's name for it where there are several, such as "Utility Account". */
 export type OperatorBalance = { account: string; currency: string; available: bigint };
+
+/** From one moment, inclusive, to another, exclusive. */
+export type StatementSpan = { from: Date; to: Date };
+/**
+ * A part of a statement: the records as the operator wrote them, which a reader of books/readers knows. `next`: the next part is asked
+ * for with it; null: this was the last.
+ */
+export type StatementPart = { records: readonly object[]; next: string | null } | { error: string };
 
 /** A request of an operator to /operators/<connection>/…, as received. Header names are in lower case. */
 export type CallbackRequest = {
@@ -263,6 +281,8 @@ export interface Rail {
   readonly name: string;
   /** Several operators are behind it, and receipts are their own: the same one can come from two methods. */
   readonly receiptsPerMethod?: true;
+  /** The account of `balance` that payouts are paid from; absent: the only one. */
+  readonly payoutAccount?: string;
   /** Null: this connection cannot do this. */
   capabilitiesOf(method: RailMethod, direction: Direction): RailCapabilities | null;
   /** How this payer confirms this payment: the method's own style unless the rail has another for it. */
@@ -288,6 +308,8 @@ export interface Rail {
   /** Stops a payout or refund that the operator has not begun. The answer is about the transaction. */
   cancel?(call: QueryCall): Promise<RailReply>;
   balance?(): Promise<BalanceReply>;
+  /** What moved at the operator in a span of time, part by part; `part` null: the first. Where the operator has such a list. */
+  fetchStatement?(span: StatementSpan, part: string | null): Promise<StatementPart>;
   /** The name that a number is registered under, where the operator tells it. Never throws; null if unknown or late. */
   lookUpName?(call: NameCall): Promise<string | null>;
   /** Present when `sendsTokens`. A token that may not have arrived is sent again. */

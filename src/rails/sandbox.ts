@@ -200,6 +200,7 @@ function readObservation(fact: Record<string, unknown>): Observation {
         failureCode: readFailureCode(fact.failure_code),
         rawCode: readText(fact.failure_code) ?? '',
         message: readProse(fact.message),
+        ...(fact.taken === false ? { notTaken: true } : {}),
       };
     case 'reversed':
       return {

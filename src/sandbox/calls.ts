@@ -3,7 +3,15 @@
 
 import type { Context } from '../platform/context.ts';
 import { contradict } from './operator-callbacks.ts';
-import { createPaymentsTable, findPayment, type SandboxPayment } from './payments-table.ts';
+import { createReceipt } from './outcomes.ts';
+import {
+  createPaymentsTable,
+  findPayment,
+  isRefused,
+  lockPayment,
+  type SandboxPayment,
+  updatePayments,
+} from './payments-table.ts';
 import { touchPhones, writeMessages } from './phones.ts';
 import { queryRefund, type RefundAnswer, submitRefund } from './refunds.ts';
 import type { SandboxRefund } from './refunds-table.ts';
@@ -46,7 +54,9 @@ export function createCalls(
       const plan = planFor(submission, scripts.scenarioFor(submission.msisdn) ?? undefined);
       const planned = planPayment(submission, plan, ctx.clock.now(), lifetimes);
       if (scripts.queryContradicts(submission.msisdn)) planned.queryContradicts = true;
-      const { payment, isNew } = await payments.add(planned);
+      const stored = await payments.add(planned);
+      const { isNew } = stored;
+      const payment = isNew ? stored.payment : await takeIfDue(ctx, stored.payment);
       if (isNew && payment.handset !== null) await showOnPhone(payment);
       if (isNew && payment.status === 'pending') changed([payment.msisdn]);
       const scenario = plan.kind === 'scenario' ? plan.scenario : plan.kind === 'instructions' ? plan.pays : null;
@@ -55,6 +65,7 @@ export function createCalls(
     },
     async query(reference) {
       const payment = await findPayment(ctx.db, reference);
+      if (payment && isRefused(payment)) return null;
       return payment?.queryContradicts ? contradict(payment) : payment;
     },
     async submitRefund(submission) {
@@ -72,6 +83,19 @@ export function createCalls(
       changed([msisdn]);
     },
   };
+}
+
+/** A payment that was refused for lack of float is taken when it is sent again, once the float is there. */
+async function takeIfDue(ctx: Context, known: SandboxPayment): Promise<SandboxPayment> {
+  if (!isRefused(known)) return known;
+  return ctx.db.transaction(async (tx) => {
+    const payment = await lockPayment(tx, known.reference);
+    if (!payment || !isRefused(payment) || (payment.expiresAt ?? known.createdAt) > ctx.clock.now())
+      return payment ?? known;
+    const taken: SandboxPayment = { ...payment, status: 'succeeded', failureCode: null, receipt: createReceipt() };
+    await updatePayments(tx, [taken]);
+    return taken;
+  });
 }
 
 /** Whether a repeated reference asks for the payment that is already stored. */

@@ -8,7 +8,7 @@ import type { Context } from '../platform/context.ts';
 import type { Tx } from '../platform/db.ts';
 import { shortId } from '../platform/ids.ts';
 import { formatAmount } from '../platform/money.ts';
-import type { SandboxPayment } from './payments-table.ts';
+import { isRefused, type SandboxPayment } from './payments-table.ts';
 import type { SandboxRefund } from './refunds-table.ts';
 import type { CallbackFault, Scripts } from './scripts.ts';
 
@@ -49,6 +49,7 @@ const isRefund = (fact: ReportedFact): fact is SandboxRefund => 'paymentReferenc
 
 /** The reply to a submit or query: a payment by instructions also carries where to send the money. */
 export function paymentReply(payment: SandboxPayment): Record<string, unknown> {
+  if (isRefused(payment)) return { ...describeFact(payment), taken: false };
   if (payment.payTo === null || payment.status !== 'pending') return describeFact(payment);
   return {
     ...describeFact(payment),

@@ -5,6 +5,7 @@ import type { Direction } from '../catalog/catalog.ts';
 import { type Batch, createBatch } from '../platform/batch.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
+import { scenarioNamed } from './scenarios.ts';
 
 export type PayTo = { kind: 'till' | 'paybill' | 'bank_account'; number: string; name: string; bank: string | null };
 export type PhoneState =
@@ -43,6 +44,11 @@ export type SandboxPayment = {
   dueAt: Date | null;
   createdAt: Date;
 };
+
+/** Its submit was refused for lack of float, and the operator kept no payment of it. */
+export function isRefused({ direction, scenario, status }: SandboxPayment): boolean {
+  return status === 'failed' && scenarioNamed(scenario, direction)?.refusedForMs !== undefined;
+}
 
 /** `isNew` is false for a repeated reference; `payment` is then the one stored before. */
 export type SandboxAcceptance = { payment: SandboxPayment; isNew: boolean };

@@ -21,6 +21,8 @@ export type Scenario = {
   readonly silentSubmit: boolean;
   /** Once the payment is decided, the status query reports the opposite. */
   readonly queryContradicts: boolean;
+  /** From the first submit on, the operator takes nothing for this long: the float is too small. Sent again later, it is taken. */
+  readonly refusedForMs?: number;
 };
 
 const SUCCEEDS: Scenario = {
@@ -80,6 +82,11 @@ export const PAYOUT_SCENARIOS: Readonly<Record<string, Scenario>> = {
   '004': fails('PAYER_LIMIT_REACHED', 'the wallet of the recipient would exceed its limit'),
   ...BOTH_DIRECTIONS,
   '011': { ...fails('PAYER_BLOCKED', 'the wallet of the recipient is blocked'), decides: 'later' },
+  '013': {
+    ...SUCCEEDS,
+    about: 'waits: the float is too small for two minutes, and nothing is taken',
+    refusedForMs: 120_000,
+  },
 };
 
 export const REFUND_SCENARIOS: Readonly<Record<string, Scenario>> = {

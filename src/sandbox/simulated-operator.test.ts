@@ -107,6 +107,7 @@ const PAYOUTS: [string, string, string[], string][] = [
   ['010', 'pending', ['succeeded'], 'UNSPECIFIED'],
   ['011', 'pending', ['PAYER_BLOCKED'], 'PAYER_BLOCKED'],
   ['012', 'pending', ['succeeded'], 'succeeded'],
+  ['013', 'FLOAT_INSUFFICIENT', [], 'unknown'],
   ['678', 'pending', ['succeeded'], 'succeeded'],
 ];
 
@@ -125,6 +126,18 @@ for (const [direction, table] of [
     });
 
 describe('as time passes', () => {
+  test('013 is not taken for two minutes, and paid once when it is sent again', async () => {
+    const { reference, observation } = await submit('256772345013', 'payout');
+    assert.ok(observation.state === 'failed' && observation.notTaken);
+    const again = async () => word((await submit('256772345013', 'payout', { reference })).observation);
+    ctx.clock.advance(119_999);
+    assert.equal(await again(), 'FLOAT_INSUFFICIENT');
+    ctx.clock.advance(1);
+    assert.equal(await again(), 'succeeded');
+    assert.equal(await again(), 'succeeded');
+    assert.equal(word(await query(reference, 'payout')), 'succeeded');
+  });
+
   test('007 is approved after 90 s, not before', async () => {
     const { reference } = await submit('256772345007');
     ctx.clock.advance(89_999);

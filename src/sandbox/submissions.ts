@@ -151,6 +151,10 @@ export function planPayment(
 function followScenario(scenario: Scenario, now: Date): Partial<SandboxPayment> {
   const succeeds = scenario.outcome === 'succeed';
   if (scenario.decides === 'never') return {};
+  if (scenario.refusedForMs !== undefined) {
+    const expiresAt = new Date(now.getTime() + scenario.refusedForMs);
+    return { status: 'failed', failureCode: 'FLOAT_INSUFFICIENT', expiresAt };
+  }
   if (scenario.decides === 'reply')
     return succeeds
       ? { status: 'succeeded', receipt: createReceipt() }

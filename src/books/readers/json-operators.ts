@@ -59,7 +59,7 @@ export const airtel: RecordFormat = {
       state: stateOf(textOf(transaction, 'status')),
       gross: magnitudeOf(readFileAmount(textOf(transaction, 'amount'), '.')),
       fee: fee === null ? null : magnitudeOf(fee),
-      currency: requireCurrency(textOf(transaction, 'currency'), context.currency),
+      currency: requireCurrency(textOf(transaction, 'currency') || textOf(party, 'currency'), context.currency),
       receipt: idOrNull(textOf(transaction, 'airtel_money_id')),
       reference: idOrNull(textOf(transaction, 'id')) ?? idOrNull(textOf(transaction, 'reference_number')),
       msisdn: phoneIn(textOf(party, 'msisdn', 'number', 'id')),

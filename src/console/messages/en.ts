@@ -8,6 +8,7 @@ import { books } from './en/books.ts';
 import { callbacks } from './en/callbacks.ts';
 import { cases } from './en/cases.ts';
 import { common } from './en/common.ts';
+import { float } from './en/float.ts';
 import { home } from './en/home.ts';
 import { integrations } from './en/integrations.ts';
 import { links } from './en/links.ts';
@@ -50,4 +51,5 @@ export const english = {
   ...rails,
   ...statements,
   ...books,
+  ...float,
 };

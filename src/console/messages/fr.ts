@@ -10,6 +10,7 @@ import { books } from './fr/books.ts';
 import { callbacks } from './fr/callbacks.ts';
 import { cases } from './fr/cases.ts';
 import { common } from './fr/common.ts';
+import { float } from './fr/float.ts';
 import { home } from './fr/home.ts';
 import { integrations } from './fr/integrations.ts';
 import { links } from './fr/links.ts';
@@ -50,4 +51,5 @@ export const french: ConsoleMessages = withFrenchSpaces({
   ...rails,
   ...statements,
   ...books,
+  ...float,
 });

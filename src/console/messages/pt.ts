@@ -9,6 +9,7 @@ import { books } from './pt/books.ts';
 import { callbacks } from './pt/callbacks.ts';
 import { cases } from './pt/cases.ts';
 import { common } from './pt/common.ts';
+import { float } from './pt/float.ts';
 import { home } from './pt/home.ts';
 import { integrations } from './pt/integrations.ts';
 import { links } from './pt/links.ts';
@@ -49,4 +50,5 @@ export const portuguese: ConsoleMessages = {
   ...rails,
   ...statements,
   ...books,
+  ...float,
 };

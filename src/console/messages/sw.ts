@@ -9,6 +9,7 @@ import { books } from './sw/books.ts';
 import { callbacks } from './sw/callbacks.ts';
 import { cases } from './sw/cases.ts';
 import { common } from './sw/common.ts';
+import { float } from './sw/float.ts';
 import { home } from './sw/home.ts';
 import { integrations } from './sw/integrations.ts';
 import { links } from './sw/links.ts';
@@ -49,4 +50,5 @@ export const swahili: ConsoleMessages = {
   ...rails,
   ...statements,
   ...books,
+  ...float,
 };

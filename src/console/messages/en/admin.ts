@@ -66,6 +66,7 @@ export const admin = {
     method: 'Method',
     direction: 'Direction',
     float: 'Float at the operator',
+    accounts: 'Accounts with the operator',
     available: 'Available',
     reportedAt: 'Reported by the operator',
     health: 'Health in the last hour',

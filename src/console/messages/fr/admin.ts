@@ -72,6 +72,7 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
     method: 'Moyen de paiement',
     direction: 'Sens',
     float: 'Solde chez l’opérateur',
+    accounts: 'Comptes chez l’opérateur',
     available: 'Disponible',
     reportedAt: 'Indiqué par l’opérateur',
     health: 'État de la dernière heure',

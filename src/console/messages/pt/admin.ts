@@ -67,6 +67,7 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
     method: 'Forma de pagamento',
     direction: 'Sentido',
     float: 'Saldo na operadora',
+    accounts: 'Contas no operador',
     available: 'Disponível',
     reportedAt: 'Indicado pela operadora',
     health: 'Estado na última hora',

@@ -67,6 +67,7 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
     method: 'Njia ya malipo',
     direction: 'Mwelekeo',
     float: 'Float kwenye mtandao',
+    accounts: 'Akaunti kwenye mtandao',
     available: 'Zilizopo',
     reportedAt: 'Iliripotiwa na mtandao',
     health: 'Hali ya saa moja iliyopita',

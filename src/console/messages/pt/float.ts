@@ -1,0 +1,41 @@
+// Portuguese: float with operators.
+
+import type { ConsoleMessages } from '../en.ts';
+import { paragraphs } from '../paragraphs.ts';
+import { plural } from './plural.ts';
+
+export const float: Pick<ConsoleMessages, 'float'> = {
+  float: {
+    title: 'Float',
+    source: 'Conhecido por',
+    sources: { operator: 'o operador', ledger: 'o nosso livro-razão', unknown: 'desconhecido' },
+    low: 'Baixo a partir de',
+    lowHint: 'Abaixo disto os administradores recebem um e-mail. Vazio: ninguém vigia este float.',
+    stop: 'Parar em',
+    stopHint: 'Nenhum pagamento leva o float abaixo disto. Fica à espera.',
+    account: 'Conta que paga',
+    accountHint: 'Como o operador lhe chama. Vazio: a habitual.',
+    shared: 'Os recebimentos chegam à mesma conta',
+    lastsUntil: 'Chega até cerca de',
+    lastsLong: 'Chega para mais de duas semanas',
+    waiting: 'Pagamentos à espera',
+    watch: 'Vigiar este float',
+    watchText:
+      'Os pagamentos que o float não cobre ficam então à espera, o mais antigo primeiro, em vez de serem recusados.',
+    noCurrency: 'Escolha uma moeda desta conexão.',
+    isLow: (connection, currency) => `O float ${currency} de ${connection} está baixo`,
+    waits: (connection, payouts) =>
+      `${plural(payouts, 'pagamento espera', 'pagamentos esperam')} por float em ${connection}`,
+    payoutWaits: 'À espera de float desde',
+    payoutWaitsText: 'A conta no operador não tem o suficiente agora. Nada foi enviado. Pode cancelar o pagamento.',
+    mail: ({ connection, currency, level, end, waiting, url }) => ({
+      subject: `O float está a baixar: ${connection}, ${currency}`.slice(0, 150),
+      text: paragraphs(
+        `O float ${currency} de ${connection} é ${level}.`,
+        ...(end === null ? [] : [`Ao ritmo das últimas quatro semanas, chega até cerca de ${end} UTC.`]),
+        ...(waiting === 0 ? [] : [`${plural(waiting, 'pagamento espera', 'pagamentos esperam')} por ele.`]),
+        `Carregue a conta no operador: ${url}`,
+      ),
+    }),
+  },
+};
