@@ -65,6 +65,13 @@ const BOOKS: CommandEntry[] = [
     'closeCommand',
   ),
   entry(
+    'settle',
+    'settle wallets to banks and phones, and operators to our bank',
+    () => import('./settle.ts'),
+    'settleCommands',
+  ),
+  entry('bank', 'add and list our accounts at banks', () => import('./bank.ts'), 'bankCommands'),
+  entry(
     'margin',
     'what each method earned and what its operator charged',
     () => import('./reconcile.ts'),
