@@ -25,7 +25,8 @@ alter table ledger_accounts
       'write_offs', 'operator_fees'))),
   add constraint account_rail_named check ((rail is not null) = (kind in ('operator_clearing', 'bank')));
 create index ledger_accounts_at_banks on ledger_accounts (rail, currency) where kind = 'bank';
-comment on column ledger_accounts.rail is 'The rail whose operator holds the money of a clearing account; or the name of our account at a bank.';
+comment on column ledger_accounts.rail is
+  'The rail whose operator holds the money of a clearing account; or the name of our account at a bank.';
 
 -- Our own accounts at banks.
 

@@ -276,7 +276,7 @@ const TRANSFER_ACCOUNTS: CrossCheck = {
 const TRANSFER_HAS_OWNER: CrossCheck = {
   name: 'transfer_owner',
   subject: 'transfers',
-  rule: 'Every transfer belongs to a transaction of its direction, or to a case. Test money, fees of operators and settlements belong to neither.',
+  rule: 'Every transfer belongs to a transaction of its direction, or to a case, or is test money, a fee of an operator or a settlement.',
   sql: `
     select p.holder_id, p.transaction_id as id, 'a transaction or a case of ' || p.kind as expected,
       coalesce('a ' || t.direction, 'neither') as found
