@@ -58,7 +58,7 @@ describe('settlements in the console', () => {
     assert.ok(list.text.includes(ref));
     const page = await finance.get(`/console/settlements/${ref}`);
     assert.equal(page.status, 200);
-    assert.match(page.text, /10,000/);
+    assert.match(page.text, /KES.10.000/);
     const report = await finance.get(`/console/settlements/${ref}/report`);
     assert.equal(report.headers.get('content-type'), 'text/csv; charset=utf-8');
     assert.ok(report.text.includes(ref));
