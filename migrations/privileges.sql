@@ -108,11 +108,13 @@ insert into wanted (name, service, rows, hidden) values
   -- books: the gateway's own accounts with operators, no holder's
   ('break_proposal_items', 'select, insert, update', null, null),
   ('break_proposals', 'select, insert, update', null, null),
+  ('bank_accounts', 'select, insert', null, null),
   ('breaks', 'select, insert, update', null, null),
   ('close_items', 'select, insert', null, null),
   ('close_rules', 'select, insert, update', null, null),
   ('closes', 'select, insert', null, null),
   ('fee_bookings', 'select, insert', null, null),
+  ('operator_settlements', 'select, insert, update', null, null),
   ('statement_effects', 'select, insert', null, null),
   ('statement_matches', 'select, insert, update', null, null),
   ('statement_file_parts', 'select, insert', null, null),
@@ -132,6 +134,8 @@ insert into wanted (name, service, rows, hidden) values
   -- books
   ('monthly_statement_parts', 'select, insert', 'own', null),
   ('monthly_statements', 'select, insert', 'own', null),
+  ('settlement_rules', 'select, insert, update', 'own', null),
+  ('settlements', 'select, insert, update', 'own', null),
   -- callbacks
   ('callback_attempts', 'select, insert', 'own', null),
   ('callback_deliveries', 'select, insert, update, delete', 'own', null),

@@ -1,7 +1,7 @@
 -- What the migrations make together, for reading and for review. Written by: npm run schema
 -- Partitions are left out: the service makes and drops them while it runs.
 
-create type transfer_kind as enum ('collection', 'collection_fee', 'collection_reversal', 'collection_fee_reversal', 'payout_reserve', 'payout', 'payout_fee', 'payout_release', 'payout_reversal', 'payout_fee_reversal', 'suspense', 'suspense_credit', 'suspense_income', 'suspense_return', 'sandbox_top_up', 'refund_reserve', 'refund', 'refund_fee', 'refund_release', 'debt', 'debt_recovery', 'debt_recovery_reversal', 'debt_write_off', 'suspense_credit_reversal', 'suspense_income_reversal', 'operator_fee', 'operator_fee_return', 'reserve_hold', 'reserve_release', 'reserve_use', 'reserve_cover', 'debt_recovery_release', 'dispute_hold', 'dispute_shortfall', 'dispute_cover', 'dispute_cover_reversal', 'dispute_cover_release', 'dispute_shortfall_end', 'dispute_release', 'dispute_loss', 'dispute_loss_short', 'dispute_loss_fee');
+create type transfer_kind as enum ('collection', 'collection_fee', 'collection_reversal', 'collection_fee_reversal', 'payout_reserve', 'payout', 'payout_fee', 'payout_release', 'payout_reversal', 'payout_fee_reversal', 'suspense', 'suspense_credit', 'suspense_income', 'suspense_return', 'sandbox_top_up', 'refund_reserve', 'refund', 'refund_fee', 'refund_release', 'debt', 'debt_recovery', 'debt_recovery_reversal', 'debt_write_off', 'suspense_credit_reversal', 'suspense_income_reversal', 'operator_fee', 'operator_fee_return', 'reserve_hold', 'reserve_release', 'reserve_use', 'reserve_cover', 'debt_recovery_release', 'dispute_hold', 'dispute_shortfall', 'dispute_cover', 'dispute_cover_reversal', 'dispute_cover_release', 'dispute_shortfall_end', 'dispute_release', 'dispute_loss', 'dispute_loss_short', 'dispute_loss_fee', 'bank_fee', 'bank_fee_return', 'operator_settlement', 'operator_settlement_fee', 'operator_settlement_short', 'operator_funding', 'settlement', 'settlement_paid', 'settlement_release');
 
 CREATE OR REPLACE FUNCTION public.audit_hash(previous bytea, line text)
  RETURNS bytea
@@ -766,10 +766,10 @@ create table ledger_accounts (
   constraint account_id PRIMARY KEY (holder_id, id),
   constraint account_key_unique UNIQUE (holder_id, key),
   constraint account_debt_not_positive CHECK (((kind <> ALL (ARRAY['holder_receivable'::text, 'dispute_shortfall'::text])) OR (balance <= 0))),
-  constraint account_floor_fixed CHECK ((may_go_negative = (kind = ANY (ARRAY['operator_clearing'::text, 'sandbox_funding'::text, 'holder_receivable'::text, 'dispute_shortfall'::text, 'write_offs'::text, 'operator_fees'::text])))),
-  constraint account_kind_known CHECK ((kind = ANY (ARRAY['wallet_available'::text, 'wallet_reserved'::text, 'wallet_held'::text, 'wallet_disputed'::text, 'operator_clearing'::text, 'fee_income'::text, 'suspense'::text, 'sandbox_funding'::text, 'holder_receivable'::text, 'dispute_shortfall'::text, 'write_offs'::text, 'operator_fees'::text]))),
+  constraint account_floor_fixed CHECK ((may_go_negative = (kind = ANY (ARRAY['operator_clearing'::text, 'bank'::text, 'sandbox_funding'::text, 'holder_receivable'::text, 'dispute_shortfall'::text, 'write_offs'::text, 'operator_fees'::text])))),
+  constraint account_kind_known CHECK ((kind = ANY (ARRAY['wallet_available'::text, 'wallet_reserved'::text, 'wallet_held'::text, 'wallet_disputed'::text, 'settlement_payable'::text, 'operator_clearing'::text, 'bank'::text, 'fee_income'::text, 'suspense'::text, 'sandbox_funding'::text, 'holder_receivable'::text, 'dispute_shortfall'::text, 'write_offs'::text, 'operator_fees'::text]))),
   constraint account_not_overdrawn CHECK (((balance >= 0) OR may_go_negative)),
-  constraint account_rail_named CHECK (((rail IS NOT NULL) = (kind = 'operator_clearing'::text))),
+  constraint account_rail_named CHECK (((rail IS NOT NULL) = (kind = ANY (ARRAY['operator_clearing'::text, 'bank'::text])))),
   constraint account_wallet_named CHECK (((wallet_account IS NOT NULL) = (kind = ANY (ARRAY['wallet_available'::text, 'wallet_reserved'::text, 'wallet_held'::text, 'wallet_disputed'::text])))),
   constraint account_wallet_exists FOREIGN KEY (holder_id, wallet_account) REFERENCES wallets(holder_id, wallet_account)
 ) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000, fillfactor=25);
@@ -780,9 +780,10 @@ comment on column ledger_accounts.holder_id is
 comment on column ledger_accounts.updated_at is
   'When the newest transfer of the account was posted. It never goes back.';
 comment on column ledger_accounts.rail is
-  'The rail whose operator holds the money of a clearing account.';
+  'The rail whose operator holds the money of a clearing account; or the name of our account at a bank.';
 comment on column ledger_accounts.key is
   'The name of the account in reports, for instance wallet:7:XOF:available.';
+CREATE INDEX ledger_accounts_at_banks ON public.ledger_accounts USING btree (rail, currency) WHERE (kind = 'bank'::text);
 CREATE INDEX ledger_accounts_by_kind ON public.ledger_accounts USING btree (kind, currency) WHERE (kind = ANY (ARRAY['operator_clearing'::text, 'suspense'::text, 'holder_receivable'::text]));
 CREATE TRIGGER ledger_accounts_follow_transfers BEFORE UPDATE ON ledger_accounts FOR EACH STATEMENT WHEN (current_setting('simbi.posting'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION refuse_account_change();
 CREATE TRIGGER ledger_accounts_stay BEFORE DELETE OR TRUNCATE ON ledger_accounts FOR EACH STATEMENT EXECUTE FUNCTION refuse_account_change();
@@ -818,6 +819,7 @@ CREATE INDEX ledger_transfers_by_credit ON public.ledger_transfers USING btree (
 CREATE INDEX ledger_transfers_by_debit ON public.ledger_transfers USING btree (debit_account, posted_at);
 CREATE INDEX ledger_transfers_by_id ON public.ledger_transfers USING brin (id) WITH (pages_per_range='16', autosummarize='on');
 CREATE UNIQUE INDEX reserve_concluded_once ON public.ledger_transfers USING btree (holder_id, transaction_id, debit_account) WHERE (kind = ANY (ARRAY['payout'::transfer_kind, 'payout_release'::transfer_kind, 'refund'::transfer_kind, 'refund_release'::transfer_kind]));
+CREATE UNIQUE INDEX settlement_concluded_once ON public.ledger_transfers USING btree (holder_id, transaction_id) WHERE (kind = ANY (ARRAY['settlement_paid'::transfer_kind, 'settlement_release'::transfer_kind]));
 CREATE TRIGGER ledger_transfers_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger_transfers FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER ledger_transfers_move_balances BEFORE INSERT ON ledger_transfers FOR EACH STATEMENT WHEN (current_setting('simbi.posting'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION refuse_transfer();
 
@@ -2664,7 +2666,7 @@ create table statement_matches (
   match_seal bytea,
   constraint statement_match_once PRIMARY KEY (connection, line_key),
   constraint statement_match_leg_known CHECK ((leg = ANY (ARRAY['payment'::text, 'reversal'::text, 'fee'::text]))),
-  constraint statement_match_rule_known CHECK ((rule = ANY (ARRAY['reference'::text, 'account_reference'::text, 'receipt'::text, 'operator_reference'::text, 'refund_of'::text, 'number'::text]))),
+  constraint statement_match_rule_known CHECK ((rule = ANY (ARRAY['reference'::text, 'account_reference'::text, 'receipt'::text, 'operator_reference'::text, 'refund_of'::text, 'number'::text, 'settlement'::text]))),
   constraint statement_match_whole CHECK (((num_nulls(rule, leg, holder_id, matched_at, match_seal) = ANY (ARRAY[0, 5])) AND (num_nonnulls(transaction_id, case_id) =
 CASE
     WHEN (rule IS NULL) THEN 0
@@ -3071,6 +3073,148 @@ comment on table blocked_numbers is
 comment on column blocked_numbers.holder_id is
   '0: blocked for every holder, by the admins of the gateway.';
 CREATE TRIGGER blocked_numbers_counted AFTER INSERT OR DELETE OR UPDATE ON blocked_numbers FOR EACH STATEMENT EXECUTE FUNCTION count_change();
+
+-- 0059_books_settlement.sql
+
+create table bank_accounts (
+  name text not null,
+  currency text not null,
+  bank text not null,
+  account_number text not null,
+  zone text not null,
+  added_by text not null,
+  added_at timestamp with time zone not null,
+  constraint bank_account_name PRIMARY KEY (name),
+  constraint bank_account_bank_length CHECK (((char_length(bank) >= 1) AND (char_length(bank) <= 120))),
+  constraint bank_account_name_form CHECK ((name ~ '^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$'::text)),
+  constraint bank_account_number_length CHECK (((char_length(account_number) >= 4) AND (char_length(account_number) <= 40)))
+);
+comment on table bank_accounts is
+  'Accounts of ours at banks. In statements, days and the ledger such an account is called bank.<name>.';
+comment on column bank_accounts.zone is
+  'Of the times in its statements.';
+CREATE TRIGGER bank_accounts_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON bank_accounts FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+create table operator_settlements (
+  id uuid not null,
+  connection text not null,
+  bank text not null,
+  currency text not null,
+  direction text not null,
+  amount bigint not null,
+  received bigint not null,
+  reference text not null,
+  booked_by text not null,
+  posted_at timestamp with time zone not null,
+  constraint operator_settlement_id PRIMARY KEY (id),
+  constraint operator_settlement_once UNIQUE (connection, direction, reference),
+  constraint operator_settlement_amount_positive CHECK ((amount > 0)),
+  constraint operator_settlement_direction_known CHECK ((direction = ANY (ARRAY['to_bank'::text, 'to_operator'::text]))),
+  constraint operator_settlement_received_bounded CHECK ((((received >= 1) AND (received <= amount)) AND ((direction = 'to_bank'::text) OR (received = amount)))),
+  constraint operator_settlement_reference_length CHECK (((char_length(reference) >= 1) AND (char_length(reference) <= 120))),
+  constraint operator_settlements_bank_fkey FOREIGN KEY (bank) REFERENCES bank_accounts(name)
+);
+comment on table operator_settlements is
+  'Money that went from our account with an operator to our bank, or the other way. Posted under this id, once for each reference.';
+comment on column operator_settlements.amount is
+  'By how much the account with the operator changed.';
+comment on column operator_settlements.received is
+  'By how much the account at the bank changed; the rest is a cost.';
+CREATE INDEX operator_settlements_of_bank ON public.operator_settlements USING btree (bank, posted_at);
+CREATE INDEX operator_settlements_of_connection ON public.operator_settlements USING btree (connection, posted_at);
+CREATE TRIGGER operator_settlements_fixed BEFORE UPDATE ON operator_settlements FOR EACH ROW WHEN (old.id IS DISTINCT FROM new.id OR old.connection IS DISTINCT FROM new.connection OR old.bank IS DISTINCT FROM new.bank OR old.currency IS DISTINCT FROM new.currency OR old.direction IS DISTINCT FROM new.direction OR old.amount IS DISTINCT FROM new.amount OR old.reference IS DISTINCT FROM new.reference OR old.booked_by IS DISTINCT FROM new.booked_by OR old.posted_at IS DISTINCT FROM new.posted_at OR new.received > old.received) EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER operator_settlements_stay BEFORE DELETE OR TRUNCATE ON operator_settlements FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+create table settlement_rules (
+  holder_id bigint not null,
+  currency text not null,
+  destination jsonb not null,
+  schedule text not null,
+  weekday integer,
+  minimum bigint not null,
+  usable_from timestamp with time zone not null,
+  next_at timestamp with time zone,
+  updated_by text not null,
+  updated_at timestamp with time zone not null,
+  constraint settlement_rule_once PRIMARY KEY (holder_id, currency),
+  constraint settlement_minimum_sane CHECK ((minimum >= 0)),
+  constraint settlement_next_known CHECK (((next_at IS NOT NULL) = (schedule <> 'none'::text))),
+  constraint settlement_schedule_known CHECK ((schedule = ANY (ARRAY['none'::text, 'daily'::text, 'weekly'::text, 'monthly'::text]))),
+  constraint settlement_weekday_known CHECK (((weekday >= 1) AND (weekday <= 7))),
+  constraint settlement_weekday_named CHECK (((weekday IS NOT NULL) = (schedule = 'weekly'::text))),
+  constraint settlement_rules_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id)
+);
+comment on table settlement_rules is
+  'Where the money of a wallet goes, and when.';
+comment on column settlement_rules.destination is
+  'An account at a bank, or a number of mobile money.';
+comment on column settlement_rules.usable_from is
+  'A destination that was changed takes no money before this.';
+comment on column settlement_rules.next_at is
+  'When the next settlement is due by the schedule.';
+CREATE INDEX settlement_rules_due ON public.settlement_rules USING btree (next_at) WHERE (next_at IS NOT NULL);
+
+create table settlements (
+  holder_id bigint not null,
+  id uuid not null,
+  currency text not null,
+  period text not null,
+  amount bigint not null,
+  owed bigint not null,
+  destination jsonb not null,
+  transaction_id uuid,
+  status text not null,
+  since timestamp with time zone not null,
+  taken_by text not null,
+  taken_at timestamp with time zone not null,
+  bank text,
+  bank_reference text,
+  proposed_by text,
+  proposed_by_member bigint,
+  proposed_at timestamp with time zone,
+  ended_by text,
+  ended_by_member bigint,
+  ended_at timestamp with time zone,
+  reason text,
+  constraint settlement_id PRIMARY KEY (holder_id, id),
+  constraint settlement_once UNIQUE (holder_id, currency, period),
+  constraint settlement_amount_positive CHECK ((amount > 0)),
+  constraint settlement_by_two_people CHECK (((status <> 'paid'::text) OR ((ended_by_member IS NOT NULL) AND (ended_by_member <> proposed_by_member)))),
+  constraint settlement_end_dated CHECK (((num_nulls(ended_by, ended_at) =
+CASE
+    WHEN (status = ANY (ARRAY['paid'::text, 'cancelled'::text])) THEN 0
+    ELSE 2
+END) AND ((reason IS NOT NULL) = (status = 'cancelled'::text)))),
+  constraint settlement_owed_sane CHECK ((owed >= 0)),
+  constraint settlement_payout_named CHECK (((transaction_id IS NOT NULL) = (status = 'payout'::text))),
+  constraint settlement_period_length CHECK (((char_length(period) >= 1) AND (char_length(period) <= 40))),
+  constraint settlement_proposal_whole CHECK ((num_nulls(bank, bank_reference, proposed_by, proposed_by_member, proposed_at) =
+CASE
+    WHEN (status = ANY (ARRAY['proposed'::text, 'paid'::text])) THEN 0
+    ELSE 5
+END)),
+  constraint settlement_reason_length CHECK (((char_length(reason) >= 3) AND (char_length(reason) <= 500))),
+  constraint settlement_reference_length CHECK (((char_length(bank_reference) >= 1) AND (char_length(bank_reference) <= 120))),
+  constraint settlement_status_known CHECK ((status = ANY (ARRAY['waiting'::text, 'proposed'::text, 'paid'::text, 'cancelled'::text, 'payout'::text]))),
+  constraint settlements_bank_fkey FOREIGN KEY (bank) REFERENCES bank_accounts(name),
+  constraint settlements_ended_by_member_fkey FOREIGN KEY (ended_by_member) REFERENCES members(id),
+  constraint settlements_holder_id_fkey FOREIGN KEY (holder_id) REFERENCES holders(id),
+  constraint settlements_proposed_by_member_fkey FOREIGN KEY (proposed_by_member) REFERENCES members(id)
+);
+comment on table settlements is
+  'Money of a wallet on its way to its holder. To a bank: taken from the wallet, transferred by staff, confirmed by two of them. To a
+  phone: an ordinary payout.';
+comment on column settlements.period is
+  'What it is for: a day of the schedule, or the day on which a person asked for it. Once each.';
+comment on column settlements.owed is
+  'What the holder owed when it was taken: it stayed in the wallet.';
+comment on column settlements.since is
+  'When the one before it was taken; the report begins there.';
+CREATE UNIQUE INDEX settlement_payout_once ON public.settlements USING btree (holder_id, transaction_id) WHERE (transaction_id IS NOT NULL);
+CREATE INDEX settlements_of_bank ON public.settlements USING btree (bank, ended_at) WHERE (bank IS NOT NULL);
+CREATE INDEX settlements_open ON public.settlements USING btree (taken_at) WHERE (status = ANY (ARRAY['waiting'::text, 'proposed'::text]));
+CREATE TRIGGER settlements_keep_final_states BEFORE UPDATE ON settlements FOR EACH ROW WHEN ((old.status = ANY (ARRAY['paid'::text, 'cancelled'::text, 'payout'::text])) OR old.id IS DISTINCT FROM new.id OR old.holder_id IS DISTINCT FROM new.holder_id OR old.currency IS DISTINCT FROM new.currency OR old.period IS DISTINCT FROM new.period OR old.amount IS DISTINCT FROM new.amount OR old.owed IS DISTINCT FROM new.owed OR old.destination IS DISTINCT FROM new.destination OR old.taken_by IS DISTINCT FROM new.taken_by OR old.taken_at IS DISTINCT FROM new.taken_at) EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER settlements_stay BEFORE DELETE OR TRUNCATE ON settlements FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 -- 0061_payments_float.sql
 

@@ -2,6 +2,7 @@
 // The server creates them once per process; a test creates its own and runs their passes by hand.
 
 import { BOOKS_CHECKS } from './books/books-checks.ts';
+import { settleDue } from './books/settlement-schedule.ts';
 import { checkReceived } from './callbacks/check-received.ts';
 import { createDeliverer, type Deliverer } from './callbacks/deliver.ts';
 import { createCallbackHousekeeping } from './callbacks/housekeeping.ts';
@@ -135,6 +136,7 @@ export async function createServices(base: Context, options: ServicesOptions = {
     { name: 'evidence_months', pass: () => keepEvidenceMonths(base), idleMs: MONTHS_IDLE_MS },
     { name: 'number_limits', pass: () => purgeNumberLimits(base), idleMs: PURGE_IDLE_MS },
     { name: 'payment_limits', pass: () => purgeLimitUses(base), idleMs: PURGE_IDLE_MS },
+    { name: 'settlements', pass: () => settleDue(ctx, engine), idleMs: MEASURE_IDLE_MS },
     { name: 'rolling_reserve', pass: () => releaseHeldParts(base), idleMs: RESERVE_IDLE_MS },
     { name: 'ledger_chain', pass: () => extendChain(base), idleMs: CHAIN_IDLE_MS },
     { name: 'verify_ledger', pass: () => verifyInBackground(base, undefined, BOOKS_CHECKS), idleMs: VERIFY_IDLE_MS },

@@ -222,6 +222,8 @@ export type StatementLineKind =
   | 'refund'
   | 'payout'
   | 'payout_reversal'
+  | 'settlement'
+  | 'settlement_return'
   | 'credit'
   | 'credit_reversal'
   | 'debt'

@@ -1,9 +1,11 @@
 // What a statement of a connection usually has and its file does not say: the currency, and the zone of its times.
 
+import { bankPlace, isBankPlace } from '../ledger/chart.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import { Problem } from '../platform/errors.ts';
 import { findConnection } from '../rails/connections.ts';
 import { SANDBOX_RAIL } from '../rails/sandbox.ts';
+import { requireBankAccount } from './bank-accounts.ts';
 
 /** By ISO country. Capitals, where a country has several zones. */
 const ZONES: Readonly<Record<string, string>> = {
@@ -30,6 +32,10 @@ export type AccountDefaults = {
 /** Refuses a connection that never was. Of a removed one, statements still come. */
 export async function defaultsOf({ db, catalog }: PaymentsContext, name: string): Promise<AccountDefaults> {
   if (name === SANDBOX_RAIL) return { currency: null, zone: 'UTC', settings: {} };
+  if (isBankPlace(name)) {
+    const { currency, zone } = await requireBankAccount(db, name.slice(bankPlace('').length));
+    return { currency, zone, settings: {} };
+  }
   const connection = await findConnection(db, name);
   if (!connection)
     throw new Problem('invalid_params', { status: 404, message: `There is no connection "${name.slice(0, 40)}".` });

@@ -5,6 +5,7 @@ import { TRANSFERS_WITH_ACCOUNTS } from '../ledger/reports.ts';
 import type { CheckStage } from '../payments/cross-check-pages.ts';
 import type { CrossCheck } from '../payments/cross-check-parts.ts';
 import { CLOSE_HASH, closeItems, contentHash, FIRST_HASH } from './close-chain.ts';
+import { OPERATOR_SETTLEMENTS, SETTLEMENT_CHECKS, SETTLEMENTS } from './settlement-checks.ts';
 import { LINE_SEAL, MATCH_SEAL } from './statement-matches.ts';
 
 const LINES_PER_PAGE = 2_000;
@@ -141,7 +142,7 @@ const BOOKING_IS_POSTED: CrossCheck = {
       select count(*) as lines, sum(m.fee)::bigint as fee from statement_effects e
       join statement_matches m on m.connection = e.connection and m.line_key = e.line_key where e.fee_booking = b.id) as sum_of
     left join lateral (
-      select sum(case when p.kind = 'operator_fee' then p.amount else -p.amount end)::bigint as amount
+      select sum(case when p.kind in ('operator_fee', 'bank_fee') then p.amount else -p.amount end)::bigint as amount
       from ${TRANSFERS_WITH_ACCOUNTS} as p
       where p.holder_id = 0 and p.transaction_id = b.id and p.currency = b.currency and p.rail = b.connection) as posted on true
     where sum_of.lines <> b.lines or sum_of.fee is distinct from b.amount or posted.amount is distinct from b.amount`,
@@ -154,12 +155,21 @@ const FEE_HAS_BOOKING: CrossCheck = {
   sql: `
     select p.holder_id, p.transaction_id as id, 'a booking of fees' as expected, 'none' as found
     from ${TRANSFERS_WITH_ACCOUNTS} as p left join fee_bookings b on b.id = p.transaction_id
-    where p.id > $1::bigint and p.id <= $2::bigint and p.kind in ('operator_fee', 'operator_fee_return') and b.id is null`,
+    where p.id > $1::bigint and p.id <= $2::bigint and b.id is null
+      and p.kind in ('operator_fee', 'operator_fee_return', 'bank_fee', 'bank_fee_return')`,
 };
 
 /** Given to `verifyBooks`. A run since a moment compares the chain of closes and the fees, and trusts older lines. */
 export const BOOKS_CHECKS = {
-  whole: [LINES, BOOKINGS, CLOSES],
-  since: [BOOKINGS, CLOSES],
-  checks: [LINE_UNCHANGED, MATCH_UNCHANGED, CLOSE_UNCHANGED, CLOSE_CONTENT, BOOKING_IS_POSTED, FEE_HAS_BOOKING],
+  whole: [LINES, BOOKINGS, CLOSES, SETTLEMENTS, OPERATOR_SETTLEMENTS],
+  since: [BOOKINGS, CLOSES, SETTLEMENTS, OPERATOR_SETTLEMENTS],
+  checks: [
+    LINE_UNCHANGED,
+    MATCH_UNCHANGED,
+    CLOSE_UNCHANGED,
+    CLOSE_CONTENT,
+    BOOKING_IS_POSTED,
+    FEE_HAS_BOOKING,
+    ...SETTLEMENT_CHECKS,
+  ],
 } as const;

@@ -3,6 +3,7 @@
 // that callbacks use. Each line does each of these once, however often a statement is applied.
 
 import { type Actor, recordAudit } from '../holders/audit.ts';
+import { isBankPlace } from '../ledger/chart.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import { type IncomingPayment, receivePayments } from '../payments/incoming-payments.ts';
 import { applyOutcomes } from '../payments/outcomes.ts';
@@ -165,6 +166,8 @@ async function daysOf(reader: Reader, { connection, from, to }: EffectSpan): Pro
 
 /** A statement of another connection or currency has nearly nothing in common with our payments. */
 async function findRefusal(reader: Reader, connection: string, { first, last }: Days): Promise<string | null> {
+  // A bank has many lines that are no business of the gateway.
+  if (isBankPlace(connection)) return null;
   const rows = await reader.query<{ currency: string; lines: number; matched: number }>(
     `select m.currency, count(*)::int as lines, (count(*) filter (where m.rule is not null))::int as matched
      from statement_matches m join statement_lines l on l.connection = m.connection and l.line_key = m.line_key
@@ -221,6 +224,8 @@ async function readStrays(
   limit: number,
   only: readonly string[] | null = null,
 ): Promise<PlannedEffect[]> {
+  // What arrives at our bank is no payment of a payer.
+  if (isBankPlace(connection)) return [];
   const rows = await reader.query<StrayRow>(
     `select ${LINE_COLUMNS}, break_id from (
        select l.*, b.id as break_id from breaks b join statement_lines l on l.connection = b.connection and l.line_key = b.line_key

@@ -49,6 +49,11 @@ const PAYMENT_KINDS: readonly ClearingMove['kind'][] = [
   'refund',
   'refund_fee',
   'suspense',
+  'operator_settlement',
+  'operator_settlement_fee',
+  'operator_settlement_short',
+  'operator_funding',
+  'settlement_paid',
 ];
 
 export function legOfMove(kind: ClearingMove['kind']): 'payment' | 'reversal' {

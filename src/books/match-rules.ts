@@ -6,8 +6,9 @@
 //   refund_of           money out under the name of a collection, with the amount of a refund of it
 //   operator_reference  the line has the operator's own id of the request
 //   number              amount, number (also masked) and time, when exactly one payment and one line fit
+//   settlement          money between an operator and our bank, or from our bank to a holder's: settlement-matching.ts
 //
-// The last two read all payments of some time, so they are asked only about lines that no other rule has matched.
+// `operator_reference` and `number` read all payments of some time, so they are asked only about lines that no other rule has matched.
 
 import {
   type Candidate,
@@ -32,7 +33,14 @@ const CLOCKS_DIFFER_MS = 10 * 60_000;
 const HEX_UUID = /^[0-9a-f]{32}$/;
 const MAX_REFERENCE = 100;
 
-export type MatchRule = 'reference' | 'account_reference' | 'receipt' | 'operator_reference' | 'refund_of' | 'number';
+export type MatchRule =
+  | 'reference'
+  | 'account_reference'
+  | 'receipt'
+  | 'operator_reference'
+  | 'refund_of'
+  | 'number'
+  | 'settlement';
 export type MatchLeg = 'payment' | 'reversal' | 'fee';
 
 export type LineMatch = {

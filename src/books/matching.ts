@@ -2,12 +2,13 @@
 // moves here. It works page by page, each in a transaction of its own: memory stays the same however many lines there are, and what
 // was broken off goes on when it is started again.
 //
-//   1. lines that are not matched: by their ids                    (match-rules.ts)
+//   1. lines that are not matched: by their ids                    (match-rules.ts), and settlements (settlement-matching.ts)
 //   2. what is left: by search
 //   3. each payment that has a line on these days: its lines against its moves, breaks opened and closed   (groups.ts, breaks.ts)
 //   4. each payment that moved on these days and has no line on them
 //   5. fees that differ from what the same amount usually costs    (fee-breaks.ts)
 
+import { isBankPlace } from '../ledger/chart.ts';
 import { type ClearingPosition, pageClearing, readClearingMoves } from '../ledger/clearing.ts';
 import { findReceiptUses, readSubjects, type StatementSubject } from '../payments/statement-lookups.ts';
 import { DAY_MS } from '../platform/clock.ts';
@@ -20,6 +21,7 @@ import { type ClosedDays, readClosedDays } from './closed-days.ts';
 import { compareFees } from './fee-breaks.ts';
 import { compareGroup, type GroupMove, legOfMove, unknownLine } from './groups.ts';
 import { matchByIds, matchBySearch } from './match-rules.ts';
+import { matchSettlements } from './settlement-matching.ts';
 import type { OperatorLine } from './statement-lines.ts';
 import {
   countedLinesOf,
@@ -206,7 +208,14 @@ async function* openPages(work: Work): AsyncGenerator<OpenLine[]> {
 
 async function matchPage({ ctx, connection, calendar }: Work, lines: OpenLine[]): Promise<void> {
   if (lines.length === 0) return;
-  const matches = await matchByIds(ctx.db, connection, lines);
+  const byIds = isBankPlace(connection) ? [] : await matchByIds(ctx.db, connection, lines);
+  const known = new Set(byIds.map(({ line }) => line));
+  const settled = await matchSettlements(
+    ctx.db,
+    connection,
+    lines.filter((line) => !known.has(line)),
+  );
+  const matches = [...byIds, ...settled];
   const matched = new Set(matches.map(({ line }) => line));
   const fresh = lines.filter((line) => !line.seen || matched.has(line));
   await ctx.db.transaction((tx) => keepMatches(tx, connection, fresh, matches, { calendar, at: ctx.clock.now() }));
@@ -214,6 +223,7 @@ async function matchPage({ ctx, connection, calendar }: Work, lines: OpenLine[])
 
 /** Only payments and their reversals that succeeded: what did not move money is not searched for. */
 async function searchOpen(work: Work): Promise<void> {
+  if (isBankPlace(work.connection)) return;
   for await (const page of openPages(work)) {
     const lines = page.filter(
       ({ kind, state }) => state === 'succeeded' && (kind === 'payment' || kind === 'reversal'),

@@ -25,6 +25,8 @@ export const WALLET_LINE_KINDS = [
   'refund',
   'payout',
   'payout_reversal',
+  'settlement',
+  'settlement_return',
   'credit',
   'credit_reversal',
   'debt',
@@ -52,6 +54,8 @@ const LINE_KINDS: Partial<Record<TransferKind, WalletLineKind>> = {
   payout_fee: 'payout',
   payout_reversal: 'payout_reversal',
   payout_fee_reversal: 'payout_reversal',
+  settlement: 'settlement',
+  settlement_release: 'settlement_return',
   suspense_credit: 'credit',
   suspense_credit_reversal: 'credit_reversal',
   debt: 'debt',
@@ -152,13 +156,15 @@ function invalid(field: string, sentence: string): Problem {
   return new Problem('invalid_params', { errors: { [field]: [sentence] } });
 }
 
-function decimalsOf(currency: string): number {
+/** How many a currency has. */
+export function decimalsOf(currency: string): number {
   return new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2;
 }
 
-type CheckedLines = { lines: number; totals: WalletTotal[]; isWhole: boolean };
+export type CheckedLines = { lines: number; totals: WalletTotal[]; isWhole: boolean };
 
-async function checkLines(ctx: Context, history: WalletHistory, about: object): Promise<CheckedLines> {
+/** Reads a history through and adds it up. Throws where it does not lead to the balances of the ledger. */
+export async function checkLines(ctx: Context, history: WalletHistory, about: object): Promise<CheckedLines> {
   const totals = new Map<WalletLineKind, WalletTotal>();
   let lines = 0;
   let balance = history.opening;
@@ -212,8 +218,9 @@ type LineNames = Pick<WalletLine, 'reference' | 'ownReference' | 'details'>;
 
 function namesOf({ kind, transactionId }: BareLine, row: Transaction | undefined): LineNames {
   if (row) return { reference: refOf(row), ownReference: row.reference_1 ?? '', details: row.payee ?? row.detail };
-  // What belongs to no transaction belongs to a case; test money to nothing.
-  return { reference: kind === 'top_up' ? '' : publicId('case', transactionId), ownReference: '', details: '' };
+  // What belongs to no transaction belongs to a settlement or a case; test money to nothing.
+  const prefix = kind === 'settlement' || kind === 'settlement_return' ? 'set' : 'case';
+  return { reference: kind === 'top_up' ? '' : publicId(prefix, transactionId), ownReference: '', details: '' };
 }
 
 /** Movements of one fact of one transaction are posted together, so they follow each other and make one line. */

@@ -66,6 +66,13 @@ const BOOKS: CommandEntry[] = [
   ),
   entry('float', 'what operators hold for payouts, and what waits for it', () => import('./float.ts'), 'floatCommands'),
   entry(
+    'settle',
+    'settle wallets to banks and phones, and operators to our bank',
+    () => import('./settle.ts'),
+    'settleCommands',
+  ),
+  entry('bank', 'add and list our accounts at banks', () => import('./bank.ts'), 'bankCommands'),
+  entry(
     'margin',
     'what each method earned and what its operator charged',
     () => import('./reconcile.ts'),

@@ -25,6 +25,7 @@ const GROUPS: readonly Group[] = [
       { key: 'links', path: '/console/links', icon: 'link', roles: EVERYONE },
       { key: 'payouts', path: '/console/payouts', icon: 'send', roles: EVERYONE },
       { key: 'balances', path: '/console/balances', icon: 'wallet', roles: EVERYONE },
+      { key: 'settlements', path: '/console/settlements', icon: 'landmark', roles: EVERYONE },
       { key: 'cases', path: '/console/cases', icon: 'flag', roles: EVERYONE },
     ],
   },

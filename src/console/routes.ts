@@ -74,6 +74,7 @@ import { sampleShopRoutes } from './sample-shop-page.ts';
 import { savedFilterRoutes } from './saved-filters.ts';
 import { searchRoutes } from './search.ts';
 import { settingsRoutes } from './settings-page.ts';
+import { settlementRoutes } from './settlements.ts';
 import { signInRoutes } from './sign-in.ts';
 import { signUpRoutes } from './sign-up.ts';
 import { debuggerRoutes } from './signature-debugger.ts';
@@ -125,6 +126,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...consoleLinkRoutes,
   ...balanceRoutes,
   ...walletStatementRoutes,
+  ...settlementRoutes,
   ...payoutRoutes,
   ...notificationRoutes,
   ...payoutImportRoutes,

@@ -209,6 +209,12 @@ const RUN: readonly DocsPage[] = [
     keywords: 'reconciliation statement break settlement finance margin',
   },
   {
+    path: '/docs/settlement',
+    title: 'Settlement',
+    description: 'Operators to our bank, wallets to the banks and phones of merchants, confirmed by two people.',
+    keywords: 'settlement bank transfer sweep payout schedule withdraw destination',
+  },
+  {
     path: '/docs/configuration',
     title: 'Configuration',
     description: 'Every setting with its meaning and default.',

@@ -152,7 +152,7 @@ const ACCOUNTS = columns<AccountRef>(2, {
   key: ['text', accountKey],
   kind: 'text',
   currency: 'text',
-  rail: ['text', (ref) => (ref.kind === 'operator_clearing' ? ref.rail : null)],
+  rail: ['text', (ref) => (ref.kind === 'operator_clearing' || ref.kind === 'bank' ? ref.rail : null)],
   may_go_negative: ['boolean', mayGoNegative],
 });
 

@@ -4,7 +4,9 @@
 //   wallet_reserved    for payouts and refunds in progress    never below zero
 //   wallet_held        the rolling reserve                    never below zero
 //   wallet_disputed    held for open disputes                 never below zero
+//   settlement_payable on its way to the holder's own bank     never below zero
 //   operator_clearing  per rail; negative: the operator holds our money (collected, not settled)
+//   bank               per account of ours at a bank; negative: the bank holds our money
 //   fee_income         fees earned from the holder            never below zero
 //   suspense           money whose owner is not known         never below zero
 //   holder_receivable  what the holder owes us, as a negative balance; never above zero
@@ -27,8 +29,16 @@ type ClearingAccount = {
   readonly rail: string;
   readonly currency: string;
 };
+type BankAccountRef = {
+  readonly kind: 'bank';
+  readonly holderId: bigint;
+  /** As its statements name it: `bank.equity`. */
+  readonly rail: string;
+  readonly currency: string;
+};
 type InternalAccountRef = {
   readonly kind:
+    | 'settlement_payable'
     | 'fee_income'
     | 'suspense'
     | 'holder_receivable'
@@ -41,7 +51,7 @@ type InternalAccountRef = {
 };
 
 /** Names one account of the ledger. */
-export type AccountRef = WalletAccount | ClearingAccount | InternalAccountRef;
+export type AccountRef = WalletAccount | ClearingAccount | BankAccountRef | InternalAccountRef;
 export type AccountKind = AccountRef['kind'];
 
 const MAY_GO_NEGATIVE: Record<AccountKind, boolean> = {
@@ -49,7 +59,9 @@ const MAY_GO_NEGATIVE: Record<AccountKind, boolean> = {
   wallet_reserved: false,
   wallet_held: false,
   wallet_disputed: false,
+  settlement_payable: false,
   operator_clearing: true,
+  bank: true,
   fee_income: false,
   suspense: false,
   holder_receivable: true,
@@ -78,6 +90,31 @@ export function walletDisputed(holderId: bigint, currency: string): WalletAccoun
 export function operatorClearing(holderId: bigint, rail: string, currency: string): ClearingAccount {
   if (rail === '' || rail.includes(':')) throw new Error(`not the name of a rail: "${rail}"`);
   return { kind: 'operator_clearing', holderId, rail, currency };
+}
+
+const BANK_PREFIX = 'bank.';
+
+/** The name that statements, days and the ledger have for an account of ours at a bank. No connection has a dot in its name. */
+export function bankPlace(name: string): string {
+  return `${BANK_PREFIX}${name}`;
+}
+
+export function isBankPlace(place: string): boolean {
+  return place.startsWith(BANK_PREFIX);
+}
+
+export function bank(holderId: bigint, rail: string, currency: string): BankAccountRef {
+  if (!isBankPlace(rail) || rail.includes(':')) throw new Error(`not the name of a bank account: "${rail}"`);
+  return { kind: 'bank', holderId, rail, currency };
+}
+
+/** Where money of ours is that others hold: at an operator, or at a bank. */
+export function heldAt(holderId: bigint, place: string, currency: string): ClearingAccount | BankAccountRef {
+  return isBankPlace(place) ? bank(holderId, place, currency) : operatorClearing(holderId, place, currency);
+}
+
+export function settlementPayable(holderId: bigint, currency: string): InternalAccountRef {
+  return { kind: 'settlement_payable', holderId, currency };
 }
 
 export function feeIncome(holderId: bigint, currency: string): InternalAccountRef {
@@ -120,6 +157,10 @@ export function accountKey(account: AccountRef): string {
       return `wallet:${holderId}:${currency}:held`;
     case 'wallet_disputed':
       return `wallet:${holderId}:${currency}:disputed`;
+    case 'settlement_payable':
+      return `settlement:${holderId}:${currency}`;
+    case 'bank':
+      return `bank:${holderId}:${account.rail}:${currency}`;
     case 'operator_clearing':
       return `clearing:${holderId}:${account.rail}:${currency}`;
     case 'fee_income':

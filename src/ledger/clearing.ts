@@ -1,9 +1,11 @@
 // What moved at the operator of one connection, by our ledger: the transfers of its clearing accounts, of all holders together. For
-// those who compare it with the operator's statement. Positive: into our account with the operator.
+// those who compare it with the operator's statement. Positive: into our account with the operator. An account of ours at a bank is
+// read in the same way, under the name that its statements have.
 
 import { columns } from '../platform/columns.ts';
 import type { Reader } from '../platform/db.ts';
 import { holderOfUuid } from '../platform/ids.ts';
+import { isBankPlace } from './chart.ts';
 import type { TransferKind } from './postings.ts';
 
 export type ClearingMove = {
@@ -16,7 +18,9 @@ export type ClearingMove = {
 };
 
 /** Booked for many lines at once, and compared apart. */
-const OPERATOR_FEES = `('operator_fee', 'operator_fee_return')`;
+const OPERATOR_FEES = `('operator_fee', 'operator_fee_return', 'bank_fee', 'bank_fee_return')`;
+/** Written out, so that the index over the accounts of one kind is used. */
+const kindAt = (place: string) => (isBankPlace(place) ? `'bank'` : `'operator_clearing'`);
 
 const IDS = columns<string>(3, { holder_id: ['bigint', holderOfUuid], transaction_id: ['uuid', (id) => id] });
 
@@ -33,7 +37,7 @@ export function readClearingMoves(
        select holder_id, transaction_id from ${IDS.rows}
        union
        select a.holder_id, transaction_id from unnest($2::uuid[]) as transaction_id
-       join ledger_accounts a on a.kind = 'operator_clearing' and a.rail = $1
+       join ledger_accounts a on a.kind = ${kindAt(rail)} and a.rail = $1
      )
      select t.transaction_id as "transactionId", t.kind, t.currency, t.posted_at as "postedAt",
             case when a.id = t.debit_account then t.amount else -t.amount end as amount
@@ -42,7 +46,7 @@ export function readClearingMoves(
      cross join lateral (select * from ledger_transfers t
        where t.holder_id = w.holder_id and t.transaction_id = w.transaction_id offset 0) as t
      join ledger_accounts a on a.holder_id = t.holder_id and a.id in (t.debit_account, t.credit_account)
-       and a.kind = 'operator_clearing' and a.rail = $1
+       and a.kind = ${kindAt(rail)} and a.rail = $1
      where t.kind not in ${OPERATOR_FEES}`,
     [rail, cases, ...IDS.arrays(transactions)],
   );
@@ -64,7 +68,7 @@ export async function pageClearing(
   const rows = await reader.query<{ account: bigint; id: bigint; posted_at: string; transaction_id: string }>(
     // Account by account along the indexes of their transfers: no more is read than a page needs.
     `with account as materialized (
-       select id from ledger_accounts where kind = 'operator_clearing' and rail = $1 and id >= $4 order by id
+       select id from ledger_accounts where kind = ${kindAt(rail)} and rail = $1 and id >= $4 order by id
      )
      select a.id as account, t.id, t.posted_at::text as posted_at, t.transaction_id
      from account a cross join lateral (
@@ -101,7 +105,7 @@ export async function clearingAt(reader: Reader, rail: string, currency: string,
           where credit_account = a.id and posted_at < $3 order by posted_at desc, id desc limit 1)
        ) as last order by posted_at desc, id desc limit 1
      ) as newest
-     where a.kind = 'operator_clearing' and a.rail = $1 and a.currency = $2`,
+     where a.kind = ${kindAt(rail)} and a.rail = $1 and a.currency = $2`,
     [rail, currency, moment],
   );
   return row?.amount ?? 0n;

@@ -275,6 +275,7 @@ async function insertTransfers(
         throw new Problem('clock_skewed', { retryAfterSeconds: 5 });
       case 'transfer_posted_once':
       case 'reserve_concluded_once':
+      case 'settlement_concluded_once':
         throw new AlreadyPostedError('a transfer of this posting is in the ledger already', { cause: error });
       default:
         throw error;

@@ -31,16 +31,27 @@
 //   debt written off            write-offs → receivable  amount
 //   operator charged a fee      operator fees → clearing   amount
 //   operator returned a fee     clearing   → operator fees  amount
+//   bank charged a fee          operator fees → bank       amount
+//   bank returned a fee         bank       → operator fees  amount
+//   operator settled            bank       → clearing    what arrived    operator fees → clearing   what it kept
+//   operator funded             clearing   → bank        amount
+//   settlement short            operator fees → bank     what the bank says did not arrive
+//   settlement taken            available  → payable     amount
+//   settlement paid             payable    → bank        amount
+//   settlement released         payable    → available   amount
 //   sandbox top-up              sandbox    → available   amount
 
 import {
   type AccountRef,
+  bank,
   disputeShortfall,
   feeIncome,
+  heldAt,
   holderReceivable,
   operatorClearing,
   operatorFees,
   sandboxFunding,
+  settlementPayable,
   suspense,
   walletAvailable,
   walletDisputed,
@@ -91,6 +102,15 @@ export type TransferKind =
   | 'debt_write_off'
   | 'operator_fee'
   | 'operator_fee_return'
+  | 'bank_fee'
+  | 'bank_fee_return'
+  | 'operator_settlement'
+  | 'operator_settlement_fee'
+  | 'operator_settlement_short'
+  | 'operator_funding'
+  | 'settlement'
+  | 'settlement_paid'
+  | 'settlement_release'
   | 'sandbox_top_up';
 
 /** One movement of money, not yet posted. */
@@ -385,23 +405,66 @@ export function debtWrittenOff(fact: Fact): Transfer[] {
   return move(fact, 'debt_write_off', loss, holderReceivable(fact.holderId, fact.currency), fact.amount);
 }
 
-/** What the operator took from our account with it. */
+/** What the operator, or the bank, took from our account with it. */
 export function operatorFeeCharged(fact: FactWithRail): Transfer[] {
   const { holderId, rail, currency } = fact;
-  return move(
-    fact,
-    'operator_fee',
-    operatorFees(holderId, currency),
-    operatorClearing(holderId, rail, currency),
-    fact.amount,
-  );
+  const held = heldAt(holderId, rail, currency);
+  const kind = held.kind === 'bank' ? 'bank_fee' : 'operator_fee';
+  return move(fact, kind, operatorFees(holderId, currency), held, fact.amount);
 }
 
-/** The operator gave back a fee that it had taken. */
+/** It gave back a fee that it had taken. */
 export function operatorFeeReturned(fact: FactWithRail): Transfer[] {
   const { holderId, rail, currency } = fact;
+  const held = heldAt(holderId, rail, currency);
+  const kind = held.kind === 'bank' ? 'bank_fee_return' : 'operator_fee_return';
+  return move(fact, kind, held, operatorFees(holderId, currency), fact.amount);
+}
+
+type SettledFact = FactWithRail & {
+  /** Our account at the bank. */
+  readonly bank: string;
+};
+
+/** The operator sent `amount` of what it holds to our bank, and kept the part that did not arrive. */
+export function operatorSettled(fact: SettledFact & { readonly received: bigint }): Transfer[] {
+  const { holderId, rail, currency, amount, received } = fact;
   const clearing = operatorClearing(holderId, rail, currency);
-  return move(fact, 'operator_fee_return', clearing, operatorFees(holderId, currency), fact.amount);
+  return [
+    ...move(fact, 'operator_settlement', bank(holderId, fact.bank, currency), clearing, received),
+    ...move(fact, 'operator_settlement_fee', operatorFees(holderId, currency), clearing, amount - received),
+  ];
+}
+
+/** Less arrived at the bank than was booked: the rest is what the way cost. */
+export function operatorSettlementShort(fact: Fact & { readonly bank: string }): Transfer[] {
+  const { holderId, currency, amount } = fact;
+  const account = bank(holderId, fact.bank, currency);
+  return move(fact, 'operator_settlement_short', operatorFees(holderId, currency), account, amount);
+}
+
+/** We sent money from our bank to the operator, so that payouts have something to be paid from. */
+export function operatorFunded(fact: SettledFact): Transfer[] {
+  const { holderId, rail, currency, amount } = fact;
+  const clearing = operatorClearing(holderId, rail, currency);
+  return move(fact, 'operator_funding', clearing, bank(holderId, fact.bank, currency), amount);
+}
+
+/** Taken from the wallet, and owed to the holder's bank. */
+export function settlementTaken(fact: Fact): Transfer[] {
+  const wallet = walletAvailable(fact.holderId, fact.currency);
+  return move(fact, 'settlement', wallet, settlementPayable(fact.holderId, fact.currency), fact.amount);
+}
+
+export function settlementPaid(fact: Fact & { readonly bank: string }): Transfer[] {
+  const { holderId, currency, amount } = fact;
+  const payable = settlementPayable(holderId, currency);
+  return move(fact, 'settlement_paid', payable, bank(holderId, fact.bank, currency), amount);
+}
+
+export function settlementReleased(fact: Fact): Transfer[] {
+  const wallet = walletAvailable(fact.holderId, fact.currency);
+  return move(fact, 'settlement_release', settlementPayable(fact.holderId, fact.currency), wallet, fact.amount);
 }
 
 export function sandboxTopUp(fact: Fact): Transfer[] {

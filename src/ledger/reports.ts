@@ -44,7 +44,7 @@ export function listInternalAccounts(reader: Reader): Promise<InternalAccount[]>
 
 /**
  * For statements of other modules that compare their rows with the ledger: `from ${TRANSFERS_WITH_ACCOUNTS} as posted`.
- * `debit` and `credit` are the kinds of the accounts, `rail` is that of the clearing account if there is one.
+ * `debit` and `credit` are the kinds of the accounts, `rail` is that of the clearing or bank account if there is one.
  */
 export const TRANSFERS_WITH_ACCOUNTS = `(
   select x.id, x.holder_id, x.transaction_id, x.kind::text as kind, x.amount, x.currency, d.kind as debit, c.kind as credit,

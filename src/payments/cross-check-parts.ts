@@ -14,7 +14,9 @@ export type Subject =
   /** Of the books of operators, which have checks of their own. */
   | 'statement_matches'
   | 'closes'
-  | 'fee_bookings';
+  | 'fee_bookings'
+  | 'settlements'
+  | 'operator_settlements';
 
 export type CrossCheck = {
   readonly name: string;

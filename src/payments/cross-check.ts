@@ -215,6 +215,10 @@ const GIVEN_BACK_IS_REVERSED: CrossCheck = {
                         and p.kind in ('collection_reversal', 'collection_fee_reversal')))`,
 };
 
+/** These belong to rows of the books, which have checks of their own. */
+const BOOKED_BY_THE_BOOKS = `'operator_fee', 'operator_fee_return', 'bank_fee', 'bank_fee_return', 'operator_settlement',
+  'operator_settlement_fee', 'operator_settlement_short', 'operator_funding', 'settlement', 'settlement_paid', 'settlement_release'`;
+
 /** Which accounts each kind of transfer moves money between. */
 const TRANSFER_ACCOUNTS: CrossCheck = {
   name: 'transfer_accounts',
@@ -238,6 +242,15 @@ const TRANSFER_ACCOUNTS: CrossCheck = {
       ('debt_write_off', 'write_offs', 'holder_receivable'),
       ('operator_fee', 'operator_fees', 'operator_clearing'),
       ('operator_fee_return', 'operator_clearing', 'operator_fees'),
+      ('bank_fee', 'operator_fees', 'bank'),
+      ('bank_fee_return', 'bank', 'operator_fees'),
+      ('operator_settlement', 'bank', 'operator_clearing'),
+      ('operator_settlement_fee', 'operator_fees', 'operator_clearing'),
+      ('operator_settlement_short', 'operator_fees', 'bank'),
+      ('operator_funding', 'operator_clearing', 'bank'),
+      ('settlement', 'wallet_available', 'settlement_payable'),
+      ('settlement_paid', 'settlement_payable', 'bank'),
+      ('settlement_release', 'settlement_payable', 'wallet_available'),
       ('reserve_hold', 'wallet_available', 'wallet_held'),
       ('reserve_release', 'wallet_held', 'wallet_available'),
       ('reserve_use', 'wallet_held', 'wallet_available'),
@@ -263,24 +276,24 @@ const TRANSFER_ACCOUNTS: CrossCheck = {
 const TRANSFER_HAS_OWNER: CrossCheck = {
   name: 'transfer_owner',
   subject: 'transfers',
-  rule: 'Every transfer belongs to a transaction of its direction, or to a case; test money and the fees of operators belong to neither.',
+  rule: 'Every transfer belongs to a transaction of its direction, or to a case, or is test money, a fee of an operator or a settlement.',
   sql: `
     select p.holder_id, p.transaction_id as id, 'a transaction or a case of ' || p.kind as expected,
       coalesce('a ' || t.direction, 'neither') as found
     from ${TRANSFERS_WITH_ACCOUNTS} as p
     left join transactions t on t.holder_id = p.holder_id and t.id = p.transaction_id
     where p.id > $1::bigint and p.id <= $2::bigint
-      and p.kind not in ('sandbox_top_up', 'operator_fee', 'operator_fee_return')
+      and p.kind not in ('sandbox_top_up', ${BOOKED_BY_THE_BOOKS})
       and case
         when split_part(p.kind, '_', 1) in ('collection', 'payout', 'refund')
           then t.direction is distinct from split_part(p.kind, '_', 1)
         else t.id is null
           -- Money of a case may be credited to a holder other than the one of the case.
           and not exists (select from cases c where c.holder_id = ${holderOf('p.transaction_id')} and c.id = p.transaction_id)
-          -- Test money pays a debt back as all money does.
+          -- Test money, and a settlement that comes back, pay a debt back as all money does.
           and not (p.kind in ('debt_recovery', 'dispute_cover') and exists (
-            select from ${TRANSFERS_WITH_ACCOUNTS} as top_up where top_up.holder_id = p.holder_id
-              and top_up.transaction_id = p.transaction_id and top_up.kind = 'sandbox_top_up'))
+            select from ${TRANSFERS_WITH_ACCOUNTS} as other where other.holder_id = p.holder_id
+              and other.transaction_id = p.transaction_id and other.kind in ('sandbox_top_up', 'settlement_release')))
       end`,
 };
 

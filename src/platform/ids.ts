@@ -14,7 +14,7 @@ const DIGIT_VALUES: readonly number[] = Array.from({ length: 128 }, (_, code) =>
 );
 
 /** One prefix for each kind of row. A public id of one kind is never accepted in place of another. */
-export type IdPrefix = 'TX' | 'RF' | 'pl' | 'evt' | 'case' | 'dec' | 'req' | 'bat';
+export type IdPrefix = 'TX' | 'RF' | 'pl' | 'evt' | 'case' | 'dec' | 'req' | 'bat' | 'set';
 
 let pool = randomBytes(4096);
 let used = 0;

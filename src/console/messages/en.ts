@@ -18,6 +18,7 @@ import { payouts } from './en/payouts.ts';
 import { rails } from './en/rails.ts';
 import { search } from './en/search.ts';
 import { settings } from './en/settings.ts';
+import { settlements } from './en/settlements.ts';
 import { signIn } from './en/sign-in.ts';
 import { start } from './en/start.ts';
 import { statements } from './en/statements.ts';
@@ -40,6 +41,7 @@ export const english = {
   ...transaction,
   ...links,
   ...balances,
+  ...settlements,
   ...payouts,
   ...notifications,
   ...cases,

@@ -20,6 +20,7 @@ import { payouts } from './fr/payouts.ts';
 import { rails } from './fr/rails.ts';
 import { search } from './fr/search.ts';
 import { settings } from './fr/settings.ts';
+import { settlements } from './fr/settlements.ts';
 import { signIn } from './fr/sign-in.ts';
 import { start } from './fr/start.ts';
 import { statements } from './fr/statements.ts';
@@ -40,6 +41,7 @@ export const french: ConsoleMessages = withFrenchSpaces({
   ...transaction,
   ...links,
   ...balances,
+  ...settlements,
   ...payouts,
   ...notifications,
   ...cases,

@@ -19,6 +19,7 @@ import { payouts } from './pt/payouts.ts';
 import { rails } from './pt/rails.ts';
 import { search } from './pt/search.ts';
 import { settings } from './pt/settings.ts';
+import { settlements } from './pt/settlements.ts';
 import { signIn } from './pt/sign-in.ts';
 import { start } from './pt/start.ts';
 import { statements } from './pt/statements.ts';
@@ -39,6 +40,7 @@ export const portuguese: ConsoleMessages = {
   ...transaction,
   ...links,
   ...balances,
+  ...settlements,
   ...payouts,
   ...notifications,
   ...cases,

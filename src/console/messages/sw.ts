@@ -19,6 +19,7 @@ import { payouts } from './sw/payouts.ts';
 import { rails } from './sw/rails.ts';
 import { search } from './sw/search.ts';
 import { settings } from './sw/settings.ts';
+import { settlements } from './sw/settlements.ts';
 import { signIn } from './sw/sign-in.ts';
 import { start } from './sw/start.ts';
 import { statements } from './sw/statements.ts';
@@ -39,6 +40,7 @@ export const swahili: ConsoleMessages = {
   ...transaction,
   ...links,
   ...balances,
+  ...settlements,
   ...payouts,
   ...notifications,
   ...cases,

@@ -222,6 +222,8 @@ export const admin = {
       holder_receivable: 'Owed by merchants',
       write_offs: 'Write-offs',
       operator_fees: 'Operators’ fees',
+      bank: 'Our banks',
+      settlement_payable: 'On the way to merchants’ banks',
       sandbox_funding: 'Test money',
     },
   },

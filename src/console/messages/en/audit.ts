@@ -131,6 +131,18 @@ const gateway = {
   'breaks.proposed': (name, { breaks, reason }) => `proposed a decision about ${breaks} breaks of ${name}: ${reason}`,
   'breaks.approved': (name, { breaks, reason }) => `approved a decision about ${breaks} breaks of ${name}: ${reason}`,
   'breaks.rejected': (name, { breaks, reason }) => `rejected a decision about ${breaks} breaks of ${name}: ${reason}`,
+  'settlement.taken': (ref, { amount, currency }) => `started settlement ${ref} of ${amount} ${currency}`,
+  'settlement.proposed': (ref, { reference }) => `reported the bank transfer ${reference} of settlement ${ref}`,
+  'settlement.rejected': (ref) => `rejected the bank transfer that was reported for settlement ${ref}`,
+  'settlement.paid': (ref, { reference }) => `confirmed the bank transfer ${reference} of settlement ${ref}`,
+  'settlement.cancelled': (ref, { reason }) => `cancelled settlement ${ref}: ${reason}`,
+  'settlement.rule_changed': (currency, { destination, schedule }) =>
+    `changed the settlement of ${currency}: ${destination}, ${schedule}`,
+  'bank.added': (name) => `added the bank account ${name}`,
+  'operator.settled': (name, { amount, currency, bank, direction }) =>
+    direction === 'to_bank'
+      ? `booked ${amount} ${currency} from ${name} to ${bank}`
+      : `booked ${amount} ${currency} from ${bank} to ${name}`,
   'day.closed': (name, { day, currency }) => `closed ${day} of ${name} in ${currency}`,
   'day.reopened': (name, { day, currency }) => `reopened ${day} of ${name} in ${currency}`,
   'day.cut_off_set': (name, { cutOff, zone }) => `set when a day of ${name} begins: ${cutOff} in ${zone}`,

@@ -99,6 +99,7 @@ export const common = {
     links: 'Payment links',
     payouts: 'Payouts',
     balances: 'Balances',
+    settlements: 'Settlements',
     cases: 'Reviews',
     integrations: 'Integrations',
     callbacks: 'Callbacks',

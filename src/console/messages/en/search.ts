@@ -31,6 +31,7 @@ export const search = {
       links: 'invoice checkout qr share',
       payouts: 'send money salary withdraw transfer approve approval',
       balances: 'wallet statement money account top up',
+      settlements: 'settlement bank transfer payout schedule destination withdraw',
       cases: 'reviews disputes problems',
       integrations: 'api keys secret client id developers',
       callbacks: 'webhooks events notifications',

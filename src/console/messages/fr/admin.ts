@@ -231,6 +231,8 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
       holder_receivable: 'Dû par les marchands',
       write_offs: 'Pertes',
       operator_fees: 'Frais des opérateurs',
+      bank: 'Nos banques',
+      settlement_payable: 'En route vers les banques des commerçants',
       sandbox_funding: 'Argent de test',
     },
   },

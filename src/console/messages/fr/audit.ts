@@ -122,6 +122,18 @@ const gateway = {
   'breaks.approved': (name, { breaks, reason }) =>
     `a approuvé une décision sur ${breaks} écarts de ${name} : ${reason}`,
   'breaks.rejected': (name, { breaks, reason }) => `a rejeté une décision sur ${breaks} écarts de ${name} : ${reason}`,
+  'settlement.taken': (ref, { amount, currency }) => `a lancé le versement ${ref} de ${amount} ${currency}`,
+  'settlement.proposed': (ref, { reference }) => `a signalé le virement bancaire ${reference} du versement ${ref}`,
+  'settlement.rejected': (ref) => `a rejeté le virement bancaire signalé pour le versement ${ref}`,
+  'settlement.paid': (ref, { reference }) => `a confirmé le virement bancaire ${reference} du versement ${ref}`,
+  'settlement.cancelled': (ref, { reason }) => `a annulé le versement ${ref} : ${reason}`,
+  'settlement.rule_changed': (currency, { destination, schedule }) =>
+    `a modifié le versement en ${currency} : ${destination}, ${schedule}`,
+  'bank.added': (name) => `a ajouté le compte bancaire ${name}`,
+  'operator.settled': (name, { amount, currency, bank, direction }) =>
+    direction === 'to_bank'
+      ? `a comptabilisé ${amount} ${currency} de ${name} vers ${bank}`
+      : `a comptabilisé ${amount} ${currency} de ${bank} vers ${name}`,
   'day.closed': (name, { day, currency }) => `a clôturé le ${day} de ${name} en ${currency}`,
   'day.reopened': (name, { day, currency }) => `a rouvert le ${day} de ${name} en ${currency}`,
   'day.cut_off_set': (name, { cutOff, zone }) => `a fixé le début du jour de ${name} : ${cutOff} à ${zone}`,

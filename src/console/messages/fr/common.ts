@@ -103,6 +103,7 @@ export const common: CommonMessages = {
     links: 'Liens de paiement',
     payouts: 'Virements',
     balances: 'Soldes',
+    settlements: 'Versements',
     cases: 'Vérifications',
     integrations: 'Intégrations',
     callbacks: 'Callbacks',

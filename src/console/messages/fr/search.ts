@@ -33,6 +33,7 @@ export const search: Pick<ConsoleMessages, 'find'> = {
       links: 'facture partager qr',
       payouts: 'envoyer argent salaires versement approuver payouts',
       balances: 'portefeuille relevé compte solde',
+      settlements: 'versement banque virement calendrier destination retrait',
       cases: 'litiges problèmes vérifications',
       integrations: 'api clés secret développeurs',
       callbacks: 'webhooks événements notifications',

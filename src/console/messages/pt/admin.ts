@@ -225,6 +225,8 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
       holder_receivable: 'Devido por comerciantes',
       write_offs: 'Perdas',
       operator_fees: 'Taxas dos operadores',
+      bank: 'Os nossos bancos',
+      settlement_payable: 'A caminho dos bancos dos comerciantes',
       sandbox_funding: 'Dinheiro de teste',
     },
   },

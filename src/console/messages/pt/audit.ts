@@ -123,6 +123,18 @@ const gateway = {
     `aprovou uma decisão sobre ${breaks} diferenças de ${name}: ${reason}`,
   'breaks.rejected': (name, { breaks, reason }) =>
     `rejeitou uma decisão sobre ${breaks} diferenças de ${name}: ${reason}`,
+  'settlement.taken': (ref, { amount, currency }) => `iniciou a liquidação ${ref} de ${amount} ${currency}`,
+  'settlement.proposed': (ref, { reference }) => `comunicou a transferência bancária ${reference} da liquidação ${ref}`,
+  'settlement.rejected': (ref) => `rejeitou a transferência bancária comunicada para a liquidação ${ref}`,
+  'settlement.paid': (ref, { reference }) => `confirmou a transferência bancária ${reference} da liquidação ${ref}`,
+  'settlement.cancelled': (ref, { reason }) => `cancelou a liquidação ${ref}: ${reason}`,
+  'settlement.rule_changed': (currency, { destination, schedule }) =>
+    `alterou a liquidação em ${currency}: ${destination}, ${schedule}`,
+  'bank.added': (name) => `adicionou a conta bancária ${name}`,
+  'operator.settled': (name, { amount, currency, bank, direction }) =>
+    direction === 'to_bank'
+      ? `registou ${amount} ${currency} de ${name} para ${bank}`
+      : `registou ${amount} ${currency} de ${bank} para ${name}`,
   'day.closed': (name, { day, currency }) => `fechou o dia ${day} de ${name} em ${currency}`,
   'day.reopened': (name, { day, currency }) => `reabriu o dia ${day} de ${name} em ${currency}`,
   'day.cut_off_set': (name, { cutOff, zone }) => `definiu quando começa o dia de ${name}: ${cutOff} em ${zone}`,

@@ -100,6 +100,7 @@ export const common: CommonMessages = {
     links: 'Ligações de pagamento',
     payouts: 'Envios',
     balances: 'Saldos',
+    settlements: 'Liquidações',
     cases: 'Análises',
     integrations: 'Integrações',
     callbacks: 'Callbacks',

@@ -33,6 +33,7 @@ export const search: Pick<ConsoleMessages, 'find'> = {
       links: 'links fatura factura partilhar qr',
       payouts: 'enviar dinheiro salários transferência fornecedores levantar aprovar payouts',
       balances: 'carteira extrato extracto dinheiro conta carregar',
+      settlements: 'liquidação banco transferência calendário destino levantar',
       cases: 'revisões disputas problemas reclamações',
       integrations: 'api chaves segredo client id programadores',
       callbacks: 'webhooks eventos notificações',

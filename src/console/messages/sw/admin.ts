@@ -229,6 +229,8 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
       holder_receivable: 'Madeni ya wafanyabiashara',
       write_offs: 'Madeni yaliyofutwa',
       operator_fees: 'Ada za waendeshaji',
+      bank: 'Benki zetu',
+      settlement_payable: 'Njiani kwenda benki za wafanyabiashara',
       sandbox_funding: 'Pesa za majaribio',
     },
   },

@@ -120,6 +120,18 @@ const gateway = {
   'breaks.proposed': (name, { breaks, reason }) => `alipendekeza uamuzi kuhusu tofauti ${breaks} za ${name}: ${reason}`,
   'breaks.approved': (name, { breaks, reason }) => `aliidhinisha uamuzi kuhusu tofauti ${breaks} za ${name}: ${reason}`,
   'breaks.rejected': (name, { breaks, reason }) => `alikataa uamuzi kuhusu tofauti ${breaks} za ${name}: ${reason}`,
+  'settlement.taken': (ref, { amount, currency }) => `alianzisha malipo ${ref} ya ${amount} ${currency}`,
+  'settlement.proposed': (ref, { reference }) => `aliripoti uhamisho wa benki ${reference} wa malipo ${ref}`,
+  'settlement.rejected': (ref) => `alikataa uhamisho wa benki ulioripotiwa kwa malipo ${ref}`,
+  'settlement.paid': (ref, { reference }) => `alithibitisha uhamisho wa benki ${reference} wa malipo ${ref}`,
+  'settlement.cancelled': (ref, { reason }) => `alighairi malipo ${ref}: ${reason}`,
+  'settlement.rule_changed': (currency, { destination, schedule }) =>
+    `alibadilisha malipo ya ${currency}: ${destination}, ${schedule}`,
+  'bank.added': (name) => `aliongeza akaunti ya benki ${name}`,
+  'operator.settled': (name, { amount, currency, bank, direction }) =>
+    direction === 'to_bank'
+      ? `aliandika ${amount} ${currency} kutoka ${name} kwenda ${bank}`
+      : `aliandika ${amount} ${currency} kutoka ${bank} kwenda ${name}`,
   'day.closed': (name, { day, currency }) => `alifunga siku ya ${day} ya ${name} kwa ${currency}`,
   'day.reopened': (name, { day, currency }) => `alifungua tena siku ya ${day} ya ${name} kwa ${currency}`,
   'day.cut_off_set': (name, { cutOff, zone }) => `aliweka wakati siku ya ${name} inapoanza: ${cutOff} kwa ${zone}`,

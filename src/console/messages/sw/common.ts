@@ -98,6 +98,7 @@ export const common: CommonMessages = {
     links: 'Viungo vya malipo',
     payouts: 'Kutuma pesa',
     balances: 'Salio',
+    settlements: 'Malipo ya akaunti',
     cases: 'Ukaguzi',
     integrations: 'Miunganisho',
     callbacks: 'Callback',

@@ -33,6 +33,7 @@ export const search: Pick<ConsoleMessages, 'find'> = {
       links: 'ankara qr shiriki lipa invoice link',
       payouts: 'tuma pesa mshahara mishahara lipa toa kuidhinisha idhini payout salary',
       balances: 'pochi taarifa ya akaunti pesa wallet balance statement',
+      settlements: 'malipo benki uhamisho ratiba settlement withdraw',
       cases: 'matatizo migogoro kagua reviews disputes',
       integrations: 'api key siri client id wasanidi integration',
       callbacks: 'webhook webhooks matukio taarifa',

@@ -1,0 +1,69 @@
+// Settlements in the console: owners choose the destination, every member reads the list and the report, nobody those of others.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { settlementRef } from '../src/books/settlement-rows.ts';
+import { takeSettlement } from '../src/books/settlements.ts';
+import { COMMAND_LINE } from '../src/holders/audit.ts';
+import { topUpSandbox } from '../src/payments/sandbox-top-up.ts';
+import { addPerson, type Person } from './console-harness.ts';
+import { createTestGateway, type TestGateway } from './gateway.ts';
+import { createShop, type Shop } from './shop.ts';
+
+const RULE = {
+  currency: 'KES',
+  kind: 'bank',
+  name: 'Duka Ltd',
+  bank: 'KCB',
+  branch: '01100',
+  account: '1100123456',
+  schedule: 'weekly',
+  weekday: '5',
+  minimum: '500',
+};
+
+let gateway: TestGateway;
+let shop: Shop;
+let owner: Person;
+let finance: Person;
+before(async () => {
+  gateway = await createTestGateway();
+  shop = await createShop(gateway.ctx, 'Duka la Amani');
+  owner = await addPerson(gateway, shop.holderId, 'owner');
+  finance = await addPerson(gateway, shop.holderId, 'finance');
+  await topUpSandbox(gateway.ctx, COMMAND_LINE, shop.holderId, 'KES', 1_000_000n);
+});
+after(() => gateway.close());
+
+describe('settlements in the console', () => {
+  test('only owners set a destination, and its number is shown only in part', async () => {
+    assert.equal((await finance.post('/console/settlements', RULE)).status, 403);
+    const wrong = await owner.post('/console/settlements', { ...RULE, account: '!' });
+    assert.equal(wrong.status, 400);
+    assert.match(wrong.text, /account number has 4 to 40/);
+    assert.equal((await owner.post('/console/settlements', RULE)).status, 303);
+    const page = await finance.get('/console/settlements');
+    assert.ok(page.text.includes('3456') && !page.text.includes('1100123456'));
+    assert.match(page.text, /Friday/);
+  });
+
+  test('a settlement has a page and a report, for members of its holder', async () => {
+    // Its day has passed.
+    await gateway.ctx.db.query('update settlement_rules set usable_from = updated_at');
+    const request = { holderId: shop.holderId, currency: 'KES', period: 'hand-1' };
+    const result = await takeSettlement(gateway.ctx, { wake: () => undefined }, COMMAND_LINE, request);
+    assert.ok(result.outcome === 'taken');
+    const ref = settlementRef(result.settlement);
+    const list = await finance.get('/console/settlements');
+    assert.ok(list.text.includes(ref));
+    const page = await finance.get(`/console/settlements/${ref}`);
+    assert.equal(page.status, 200);
+    assert.match(page.text, /KES.10.000/);
+    const report = await finance.get(`/console/settlements/${ref}/report`);
+    assert.equal(report.headers.get('content-type'), 'text/csv; charset=utf-8');
+    assert.ok(report.text.includes(ref));
+    const other = await addPerson(gateway, (await createShop(gateway.ctx, 'Other')).holderId, 'owner');
+    assert.equal((await other.get(`/console/settlements/${ref}`)).status, 404);
+    assert.equal((await other.get(`/console/settlements/${ref}/report`)).status, 404);
+  });
+});
