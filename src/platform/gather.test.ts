@@ -60,9 +60,7 @@ describe('reads that are asked for together', () => {
 
   test('a secret that does not open concerns its own integration', async () => {
     const [broken, sound] = [await createShop(ctx, 'Broken'), await createShop(ctx, 'Sound')];
-    await ctx.ownerDb.query(`update integration_secrets set sealed = '\\x00' where integration_id = $1`, [
-      broken.id,
-    ]);
+    await ctx.ownerDb.query(`update integration_secrets set sealed = '\\x00' where integration_id = $1`, [broken.id]);
     await refreshCaches(ctx);
     const [one, other] = await Promise.allSettled(
       [broken, sound].map(async ({ clientId }) => (await findLiveIntegration(ctx, { clientId }))?.title),

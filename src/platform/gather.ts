@@ -28,9 +28,9 @@ export function gatherKeys<Key, Value>(loadMany: LoadMany<Key, Value>): (ctx: Co
           asked.map(({ key }) => key),
         );
         if (values.length !== asked.length) throw new Error(`${values.length} results for ${asked.length} keys`);
-        for (const [index, { resolve }] of asked.entries()) resolve(values[index] as Value | Promise<Value>);
+        for (const [index, one] of asked.entries()) one.resolve(values[index] as Value | Promise<Value>);
       } catch (error) {
-        for (const { reject } of asked) reject(error);
+        for (const one of asked) one.reject(error);
       }
     }
     state.isRunning = false;

@@ -13,7 +13,16 @@ import { collectInKenya } from '../client.ts';
 import { addPerson, type Person, signIn } from '../console-harness.ts';
 import { createTestGateway, type TestGateway } from '../gateway.ts';
 import { createShop, type Shop } from '../shop.ts';
-import { browserMissing, findings, newFindings, showsNewColours, sideways, startBrowser, type Visit, visit } from './browser.ts';
+import {
+  browserMissing,
+  findings,
+  newFindings,
+  showsNewColours,
+  sideways,
+  startBrowser,
+  type Visit,
+  visit,
+} from './browser.ts';
 
 const HOUR_MS = 3_600_000;
 const NARROW = ['target-size', 'scrollable-region-focusable'];
