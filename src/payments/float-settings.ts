@@ -58,7 +58,9 @@ export async function setFloat(ctx: PaymentsContext, actor: Actor, setting: Floa
   if (low < 0n || stop < 0n || stop > low)
     throw new Problem('invalid_params', { message: 'The amount to stop at must not be above the low amount.' });
   if (account !== null && !ACCOUNT.test(account))
-    throw new Problem('invalid_params', { message: 'The name of the account must be a line of at most 128 characters.' });
+    throw new Problem('invalid_params', {
+      message: 'The name of the account must be a line of at most 128 characters.',
+    });
   requireOpen(ctx, connection);
   const at = ctx.clock.now();
   await ctx.db.transaction(async (tx) => {

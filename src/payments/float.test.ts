@@ -124,7 +124,7 @@ describe('a payout that the operator refuses for lack of float', () => {
     const payout = await payOut(1_000);
     assert.equal(await statusOf(payout), 'pending');
     assert.ok(await isWaiting(payout));
-    assert.ok((await reserved()) ?? 0n >= 100_000n);
+    assert.ok(((await reserved()) ?? 0n) >= 100_000n);
     const { entries } = await listEvidence(ctx.db, shop.holderId, payout.id);
     assert.deepEqual(
       entries.map(({ source, failure_code, effect }) => [source, failure_code, effect]),

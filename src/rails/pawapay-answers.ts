@@ -45,8 +45,8 @@ function readRefusal(body: unknown, direction: MoneyDirection): Observation {
   // A page of a proxy, an error inside pawaPay, or a code of tomorrow: a query tells whether anything was taken.
   if (code === null) return unknown(`the operator refused with the code "${rawCode}"`);
   // Only an id that was accepted is taken: one that was refused can be sent again.
-  const notTaken = code === 'FLOAT_INSUFFICIENT' ? ({ notTaken: true } as const) : {};
-  return { state: 'failed', failureCode: code, rawCode, message, ...notTaken };
+  const isFree = direction === 'payout' && code === 'FLOAT_INSUFFICIENT';
+  return { state: 'failed', failureCode: code, rawCode, message, ...(isFree ? { notTaken: true } : {}) };
 }
 
 /** The answer to a query. */

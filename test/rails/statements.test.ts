@@ -98,7 +98,8 @@ for (const { name, create, definition, settings = {}, method, payer, format } of
         const text = JSON.stringify(await allRecords(rail, span));
         const read = await readStatement(await folder.write('statement.json', text));
         assert.deepEqual([read.format, read.problems], [format, []]);
-        assert.deepEqual(read.lines.map(({ receipt }) => receipt).toSorted(), receipts.toSorted());
+        assert.deepEqual(new Set(read.lines.map(({ receipt }) => receipt)), new Set(receipts));
+        assert.equal(read.lines.length, PAYMENTS);
         for (const { direction, state, gross } of read.lines)
           assert.deepEqual([direction, state, gross], ['in', 'succeeded', 5_000_00n]);
         const before = { from: new Date(Date.now() - 5 * HOUR_MS), to: new Date(Date.now() - 4 * HOUR_MS) };
