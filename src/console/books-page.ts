@@ -152,7 +152,7 @@ function breakLine(request: MemberRequest, { breaks, otherBreaks, connection, cu
             ${breaks.map(
               (each) => html`
                 <li>
-                  <a href="${address({ day, kind: each.kind })}">${each.breaks} × ${t.books.kinds[each.kind]}</a>
+                  <a href="${address({ day, kind: each.kind })}">${each.breaks} × ${t.books.kinds[each.kind]}</a>${' '}
                   <span class="muted">${t.books.oldest(ageText(request, each.oldest))}</span>
                 </li>
               `,

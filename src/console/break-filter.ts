@@ -46,7 +46,7 @@ export function breakFilterForm(request: MemberRequest, connections: readonly st
   return form(request, {
     action: '/admin/books/breaks',
     method: 'get',
-    className: 'card',
+    className: 'card break-filter',
     hidden,
     row: true,
     fields: [

@@ -127,7 +127,7 @@ export function breakTable(request: MemberRequest, breaks: readonly Break[], opt
     t.books.breaks,
     columns,
     breaks.map((each) => [
-      breakCell(request, each, options.selects?.(each) ?? false),
+      breakCell(request, each, options.selects),
       dayText(request, each.day),
       sum(each, each.expected),
       sum(each, each.found),
@@ -137,19 +137,21 @@ export function breakTable(request: MemberRequest, breaks: readonly Break[], opt
   );
 }
 
-function breakCell(request: MemberRequest, each: Break, isSelectable: boolean): Html {
+/** Rows without a box keep its place, where others have one. */
+function breakCell(request: MemberRequest, each: Break, selects: TableOptions['selects']): Html {
   const { t } = request;
   const label = t.books.kinds[each.kind];
   return html`
     <div class="break-cell">
       ${
-        isSelectable &&
+        selects?.(each) &&
         html`
           <label class="pick">
             <input type="checkbox" name="id" value="${each.id}" aria-label="${t.books.select(`${label}, ${each.connection}`)}">
           </label>
         `
       }
+      ${selects && !selects(each) && html`<span class="pick"></span>`}
       <div class="who"><div>
         <b><a class="row-link" href="${BOOKS_PATH}/breaks/${each.id}">${label}</a></b>
         <span class="muted">${each.connection}<span class="phone-only"> · ${dayText(request, each.day)}</span></span>

@@ -9,6 +9,7 @@ import { NO_STEPS, queryOf } from '../../test/rail-calls.ts';
 import { loadCatalog, type Method } from '../catalog/catalog.ts';
 import type { CallbackReading, Observation, Rail } from '../rails/rail.ts';
 import { createRails, type RailRegistry } from '../rails/registry.ts';
+import { createReceipt } from './outcomes.ts';
 import { createSimulatedOperator, type SimulatedOperator } from './simulated-operator.ts';
 
 type Direction = 'collection' | 'payout';
@@ -225,6 +226,14 @@ describe('callbacks', () => {
     operator.setGatewayUrl(gateway.url);
     assert.deepEqual(summaries(await settle()), ['PAYER_CANCELLED']);
   });
+});
+
+test('every receipt has a digit, by which a payer’s SMS is read', () => {
+  const receipts = Array.from({ length: 2_000 }, createReceipt);
+  assert.deepEqual(
+    receipts.filter((receipt) => !/^(?=.*\d)[A-Z0-9]{10}$/.test(receipt)),
+    [],
+  );
 });
 
 describe('scripts', () => {
