@@ -59,6 +59,19 @@ float [--json]
 float set <connection> [--json] [--currency <code>] [--low <amount>] [--stop <amount>] [--account <name>] [--shared]
 float remove <connection> [--json] [--currency <code>]
 float waiting <connection> [--json] [--currency <code>]
+settle
+settle run [currency] [--json] [--holder <id>] [--amount <amount>] [--again]
+settle list [--json] [--holder <id>] [--open] [--limit <number>]
+settle show <ref> [--json]
+settle confirm <ref> [--json] [--as <email>] [--bank <name>] [--reference <reference>] [--reject]
+settle cancel <ref> [--json] [--reason <text>] [--as <email>]
+settle operator <connection> [--json] [--bank <name>] [--reference <reference>] [--amount <amount>] [--received <amount>] [--to-operator]
+settle report <ref> [--json] [--language <code>]
+settle batch <currency> [--json] [--day <day>]
+settle rule [currency] [--json] [--holder <id>] [--as <email>] [--bank <bank>] [--branch <code>] [--account <number>] [--phone <number>] [--method <code>] [--name <name>] [--schedule <schedule>] [--weekday <day>] [--minimum <amount>]
+bank
+bank add <name> <currency> [--json] [--bank <bank>] [--zone <zone>] [--number <number>]
+bank list [--json]
 margin [--json] [--from <day>] [--to <day>] [--zone <zone>]
 phone <number> [--json] [--dial <code>] [--pin <digits>] [--cancel] [--ignore] [--off] [--on]
 trigger <event> [--json] [--amount <amount>] [--reason <code>]
@@ -844,7 +857,7 @@ describe('beside a running gateway', () => {
     const { floats } = await simbiJson<{ floats: { connection: string; low: string; stop: string }[] }>(0, 'float');
     assert.deepEqual(
       floats.map(({ connection, low, stop }) => [connection, low, stop]),
-      [['sandbox', '5000.00', '100.00']],
+      [['sandbox', '5000', '100']],
     );
     assert.deepEqual(keys(await simbiJson(0, 'float', 'waiting', ...float)), ['payouts']);
     await simbiJson(0, 'float', 'remove', ...float);

@@ -209,7 +209,7 @@ export const transaction: Pick<ConsoleMessages, 'transaction' | 'transfers' | 'a
     operator_funding: 'Compte de l’opérateur approvisionné',
     settlement: 'Versement',
     settlement_paid: 'Versement effectué',
-    settlement_release: 'Versement rendu',
+    settlement_release: 'Versement annulé',
     sandbox_top_up: 'Argent de test',
   },
   accounts: {
