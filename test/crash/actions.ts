@@ -8,6 +8,8 @@ export type Action = Who &
     | { name: 'refund'; ref: string; amount: string; form: string }
     | { name: 'approve refund' | 'cancel refund' | 'approve file' | 'approve decision' | 'reverse'; ref: string }
     | { name: 'order file'; file: string; rows: { amount: string; mobile: string }[] }
+    | { name: 'settle'; period: string }
+    | { name: 'confirm settlement'; ref: string; bank: string }
     /** `ref` is the id of the case. */
     | { name: 'propose'; ref: string; decision: string }
   );

@@ -10,9 +10,15 @@ const HOUR_MS = 3_600_000;
 const REFUNDS = '/api/v3/service-unified-refunds';
 
 /** What must be there when everything has settled: states and amounts of transactions, states of decisions. */
-export type Expected = { refunds: string[]; payouts: string[]; decisions: string[]; debts: string[] };
+export type Expected = {
+  refunds: string[];
+  payouts: string[];
+  decisions: string[];
+  debts: string[];
+  settlements: string[];
+};
 
-const NOTHING: Expected = { refunds: [], payouts: [], decisions: [], debts: [] };
+const NOTHING: Expected = { refunds: [], payouts: [], decisions: [], debts: [], settlements: [] };
 
 /** Tells the story. `strike` arms the place where a process dies. */
 type Story = (setup: Setup, company: Company, strike: () => Promise<void>) => Promise<Expected>;
@@ -147,6 +153,28 @@ const debt: Story = async (setup, company, strike) => {
   return { ...NOTHING, payouts: ['success 300000'], debts: ['resolved'] };
 };
 
+/** The wallet is settled to a bank, and two people confirm the transfer. */
+const settlement: Story = async (setup, company, strike) => {
+  const { holder, first, second } = company;
+  await paid(setup, company, 8_000);
+  const bank = `bank-${holder}`;
+  await setup.ctx.db.query(
+    `insert into bank_accounts (name, currency, bank, account_number, zone, added_by, added_at)
+     values ($1, 'UGX', 'Stanbic', '9030001', 'UTC', 'test', now())`,
+    [bank],
+  );
+  await setup.ctx.db.query(
+    `insert into settlement_rules (holder_id, currency, destination, schedule, minimum, usable_from, updated_by, updated_at)
+     values ($1, 'UGX', '{"kind":"bank","bank":"DFCU","branch":"","account":"01234","name":"Duka"}', 'none', 0, now(), 'test', now())`,
+    [holder],
+  );
+  await strike();
+  const ref = accept(await act(setup, first, { name: 'settle', holder, period: 'hand-1' })) ?? '';
+  accept(await act(setup, first, { name: 'confirm settlement', holder, ref, bank }));
+  accept(await act(setup, second, { name: 'confirm settlement', holder, ref, bank }));
+  return { ...NOTHING, settlements: ['paid, 2 transfers, 0 left'] };
+};
+
 /** Every place that touches refunds, files, decisions, the inbox or debts, with the story that passes it. */
 export const PLACES: Record<string, Story> = {
   'refund-writing': refundByApi,
@@ -175,6 +203,10 @@ export const PLACES: Record<string, Story> = {
   'decision-committed': decision,
   'debt-incurred': debt,
   'debt-recovered': debt,
+  'settlement-taking': settlement,
+  'settlement-taken': settlement,
+  'settlement-confirming': settlement,
+  'settlement-confirmed': settlement,
 };
 
 /** Tells the story of a place, and checks that everything is there once. Answers how many processes died. */
@@ -207,6 +239,11 @@ async function check({ ctx }: Setup, { holder }: Company, expected: Expected): P
     decisions: (
       await list(`select action || ' ' || status as text from decisions where holder_id = $1 order by 1`)
     ).filter((each) => !each.startsWith('send_again')),
+    settlements: await list(
+      `select s.status || ', ' || (select count(*) from ledger_transfers t where t.holder_id = s.holder_id and t.transaction_id = s.id)
+         || ' transfers, ' || (select balance from ledger_accounts a where a.holder_id = s.holder_id and a.kind = 'wallet_available')
+         || ' left' as text from settlements s where holder_id = $1`,
+    ),
     debts: await list(`select status as text from cases where holder_id = $1 and kind = 'debt'`),
   };
   assert.deepEqual(found, expected);
@@ -233,6 +270,8 @@ const WALLET_AMISS = `
           where o.holder_id = t.holder_id and o.transaction_id = t.id) - amount else 0 end
       end as amount
     from transactions t where holder_id = $1
+    union all
+    select -amount from settlements where holder_id = $1 and status <> 'cancelled'
   ), held as (
     select coalesce(sum(balance) filter (where kind in ('wallet_available', 'holder_receivable')), 0) as free,
       coalesce(sum(balance) filter (where kind = 'wallet_reserved'), 0) as reserved
