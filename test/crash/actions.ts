@@ -12,6 +12,8 @@ export type Action = Who &
     | { name: 'release reserve' }
     | { name: 'open dispute'; ref: string }
     | { name: 'order file'; file: string; rows: { amount: string; mobile: string }[] }
+    | { name: 'settle'; period: string }
+    | { name: 'confirm settlement'; ref: string; bank: string }
     /** `ref` is the id of the case. */
     | { name: 'propose'; ref: string; decision: string }
   );

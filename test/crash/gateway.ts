@@ -4,6 +4,9 @@
 import { flushCompileCache } from 'node:module';
 import { createInterface } from 'node:readline';
 import { createApp } from '../../src/app.ts';
+import { confirmSettlement } from '../../src/books/settlement-decisions.ts';
+import { settlementRef } from '../../src/books/settlement-rows.ts';
+import { takeSettlement } from '../../src/books/settlements.ts';
 import { FormUsedError, useForm } from '../../src/console/form-idempotency.ts';
 import type { Actor } from '../../src/holders/audit.ts';
 import { maintainSignatures } from '../../src/holders/signatures.ts';
@@ -109,6 +112,14 @@ async function perform({ ctx, payments, operator }: Services, action: Action): P
       };
       return (await openDispute(ctx, actor, request)).case_id;
     }
+    case 'settle': {
+      const request = { holderId, currency: 'UGX', period: action.period };
+      const result = await takeSettlement(ctx, engine, actor, request);
+      return result.outcome === 'too_little' ? '' : settlementRef(result.settlement);
+    }
+    case 'confirm settlement':
+      await confirmSettlement(ctx, actor, action.ref, { bank: action.bank, reference: 'FT1' });
+      return '';
     case 'reverse':
       await operator?.reverse(action.ref);
       return '';

@@ -18,9 +18,18 @@ export type Expected = {
   /** What was held back of collections. */
   held: string[];
   disputes: string[];
+  settlements: string[];
 };
 
-const NOTHING: Expected = { refunds: [], payouts: [], decisions: [], debts: [], held: [], disputes: [] };
+const NOTHING: Expected = {
+  refunds: [],
+  payouts: [],
+  decisions: [],
+  debts: [],
+  held: [],
+  disputes: [],
+  settlements: [],
+};
 
 /** Tells the story. `strike` arms the place where a process dies. */
 type Story = (setup: Setup, company: Company, strike: () => Promise<void>) => Promise<Expected>;
@@ -155,6 +164,28 @@ const debt: Story = async (setup, company, strike) => {
   return { ...NOTHING, payouts: ['success 300000'], debts: ['resolved'] };
 };
 
+/** The wallet is settled to a bank, and two people confirm the transfer. */
+const settlement: Story = async (setup, company, strike) => {
+  const { holder, first, second } = company;
+  await paid(setup, company, 8_000);
+  const bank = `bank-${holder}`;
+  await setup.ctx.db.query(
+    `insert into bank_accounts (name, currency, bank, account_number, zone, added_by, added_at)
+     values ($1, 'UGX', 'Stanbic', '9030001', 'UTC', 'test', now())`,
+    [bank],
+  );
+  await setup.ctx.db.query(
+    `insert into settlement_rules (holder_id, currency, destination, schedule, minimum, usable_from, updated_by, updated_at)
+     values ($1, 'UGX', '{"kind":"bank","bank":"DFCU","branch":"","account":"01234","name":"Duka"}', 'none', 0, now(), 'test', now())`,
+    [holder],
+  );
+  await strike();
+  const ref = accept(await act(setup, first, { name: 'settle', holder, period: 'hand-1' })) ?? '';
+  accept(await act(setup, first, { name: 'confirm settlement', holder, ref, bank }));
+  accept(await act(setup, second, { name: 'confirm settlement', holder, ref, bank }));
+  return { ...NOTHING, settlements: ['paid, 2 transfers, 0 left'] };
+};
+
 /** A tenth of two collections is held back, and released on its day. */
 const reserve: Story = async (setup, company, strike) => {
   const { holder, first } = company;
@@ -229,6 +260,10 @@ export const PLACES: Record<string, Story> = {
   // The same place as above, where the decision ends a dispute.
   'decision-approving of a dispute': dispute,
   'decision-committed of a dispute': dispute,
+  'settlement-taking': settlement,
+  'settlement-taken': settlement,
+  'settlement-confirming': settlement,
+  'settlement-confirmed': settlement,
 };
 
 /** Tells the story of a place, and checks that everything is there once. Answers how many processes died. */
@@ -261,6 +296,11 @@ async function check({ ctx }: Setup, { holder }: Company, expected: Expected): P
     decisions: (
       await list(`select action || ' ' || status as text from decisions where holder_id = $1 order by 1`)
     ).filter((each) => !each.startsWith('send_again')),
+    settlements: await list(
+      `select s.status || ', ' || (select count(*) from ledger_transfers t where t.holder_id = s.holder_id and t.transaction_id = s.id)
+         || ' transfers, ' || (select balance from ledger_accounts a where a.holder_id = s.holder_id and a.kind = 'wallet_available')
+         || ' left' as text from settlements s where holder_id = $1`,
+    ),
     debts: await list(`select status as text from cases where holder_id = $1 and kind = 'debt'`),
     held: await list(`select amount - used || case when released_at is null then ' held' else ' released' end as text
                       from held_parts where holder_id = $1 order by amount`),
@@ -292,6 +332,8 @@ const WALLET_AMISS = `
           where o.holder_id = t.holder_id and o.transaction_id = t.id) - amount else 0 end
       end as amount
     from transactions t where holder_id = $1
+    union all
+    select -amount from settlements where holder_id = $1 and status <> 'cancelled'
   ), held as (
     select coalesce(sum(balance) filter (where kind in ('wallet_available', 'holder_receivable')), 0) as free,
       coalesce(sum(abs(balance)) filter (where kind in ('wallet_reserved', 'wallet_held', 'wallet_disputed', 'dispute_shortfall')),
