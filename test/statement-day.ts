@@ -8,7 +8,7 @@ import { collectInKenya } from './client.ts';
 import type { TestGateway } from './gateway.ts';
 import type { Shop } from './shop.ts';
 
-const OPENING = 1_000_000n;
+const FIRST_OPENING = 1_000_000n;
 const NUMBER = '254712345000';
 const AMOUNT = 250_000n;
 const STRAY_AMOUNT = 70_000n;
@@ -38,18 +38,23 @@ export async function writeStatementDay(gateway: TestGateway, shop: Shop): Promi
   const receipt = rows.find((row) => refOf(row) === agreed)?.receipt ?? '';
   const stray = `STRAY${shop.holderId}`;
   const at = ctx.clock.millis();
+  // A day begins with what the day before ended with.
+  const [before] = await ctx.db.query<{ closing: bigint }>(
+    `select closing_theirs as closing from closes where connection = 'sandbox' and currency = 'KES' order by number desc limit 1`,
+  );
+  const opening = before?.closing ?? FIRST_OPENING;
   const movement = { kind: 'collection' as const, msisdn: NUMBER, currency: 'KES', amount: AMOUNT };
   const entries = [
-    { movement: { ...movement, id: agreed, receipt }, at, balance: OPENING + AMOUNT },
+    { movement: { ...movement, id: agreed, receipt }, at, balance: opening + AMOUNT },
     {
       movement: { ...movement, id: settled, receipt: `LATE${shop.holderId}` },
       at: at + 1_000,
-      balance: OPENING + 2n * AMOUNT,
+      balance: opening + 2n * AMOUNT,
     },
     {
       movement: { ...movement, id: 'no such bill', receipt: stray, amount: STRAY_AMOUNT },
       at: at + 2_000,
-      balance: OPENING + 2n * AMOUNT + STRAY_AMOUNT,
+      balance: opening + 2n * AMOUNT + STRAY_AMOUNT,
     },
   ];
   const csv = printStatement('Duka Ltd', entries);
