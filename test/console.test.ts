@@ -71,6 +71,12 @@ function addressOf(path: string, ref: string): string {
   return `/console${path.replace(':ref', ref).replace(':currency', 'KES').replace(':token', 'none').replace(/:id/g, '999999')}`;
 }
 
+/** Which breaks, or which day of which account, stands in the address; the answer without it. */
+const CHOSEN_BEFORE = new Map([
+  ['/admin/books/decide', 400],
+  ['/admin/books/close', 404],
+]);
+
 describe('access', () => {
   test('each role reaches exactly the routes that the table says', async () => {
     const people = new Map<string, Person['member']>();
@@ -116,7 +122,8 @@ describe('access', () => {
       const path = `/console${route.path.replace(':id', String(shop.holderId))}`;
       // The number of a holder names no case and no decision, and there is no connection.
       const isThere = !route.path.includes(':') || route.path.startsWith('/admin/holders');
-      assert.equal((await admin.get(path)).status, isThere ? 200 : 404, path);
+      const expected = CHOSEN_BEFORE.get(route.path) ?? (isThere ? 200 : 404);
+      assert.equal((await admin.get(path)).status, expected, path);
       assert.equal((await owner.get(path)).status, 403, path);
     }
     // The check runs in the background: the answer does not wait for it.

@@ -18,7 +18,12 @@ const LOOK_OF: Readonly<Record<string, (typeof LOOKS)[keyof typeof LOOKS]>> = {
 };
 
 describe('journeys', { skip: browserMissing() ?? false }, () => {
-  const checked = new Set<string>();
+  const seen = new Set<string>();
+  // Every page of the console is looked at by console.test.ts.
+  const checked = {
+    has: (kind: string) => kind.startsWith('/console') || seen.has(kind),
+    add: (kind: string) => seen.add(kind),
+  };
   let gateway: TestGateway;
   let browser: Browser;
   before(async () => {
@@ -31,8 +36,11 @@ describe('journeys', { skip: browserMissing() ?? false }, () => {
 
   for (const [name, journey] of Object.entries(JOURNEYS)) {
     const look = LOOK_OF[name] ?? LOOKS.phoneLight;
-    test(`${name} (${look.name})`, async () => {
-      await journey({ gateway, browser, look, checked });
+    test(`${name} (${look.name})`, async (t) => {
+      // Another journey sets the clock to the present, and the next day would then be in the future, where nothing is booked.
+      const own = name === 'books' ? await createTestGateway() : null;
+      if (own) t.after(() => own.close());
+      await journey({ gateway: own ?? gateway, browser, look, checked });
     });
   }
 });

@@ -24,7 +24,12 @@ const PATIENCE_MS = 240_000;
 /** Operators have answered by then what they ever answer; after it, a day passes at once. */
 const ANSWERED_MS = 15_000;
 const LONGEST_PAUSE_MS = 10_000;
-const NO_ENGINE = { wake: () => undefined, hasCapacity: () => false, enqueue: () => undefined };
+const NO_ENGINE = {
+  wake: () => undefined,
+  hasCapacity: () => false,
+  leaveToOthers: () => undefined,
+  enqueue: () => undefined,
+};
 
 /** Methods that are tried, with their connections. */
 export function journeyMethods({ ctx }: Journey): { method: Method; connection: string }[] {

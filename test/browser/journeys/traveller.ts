@@ -20,7 +20,12 @@ export const LOOKS = {
 } as const satisfies Record<string, Look>;
 
 /** `checked`: kinds of pages whose accessibility was checked before; without it every page that is crossed is checked. */
-export type JourneySetup = { gateway: TestGateway; browser: Browser; look: Look; checked?: Set<string> };
+export type JourneySetup = {
+  gateway: TestGateway;
+  browser: Browser;
+  look: Look;
+  checked?: Pick<Set<string>, 'has' | 'add'>;
+};
 
 export type Traveller = {
   page: Page;
