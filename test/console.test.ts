@@ -75,6 +75,8 @@ function addressOf(path: string, ref: string): string {
 const CHOSEN_BEFORE = new Map([
   ['/admin/books/decide', 400],
   ['/admin/books/close', 404],
+  ['/admin/books/closes', 404],
+  ['/admin/books/closes.csv', 404],
 ]);
 
 describe('access', () => {
