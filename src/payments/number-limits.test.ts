@@ -21,7 +21,7 @@ describe('prompts of one number', () => {
   let shops: Shop[];
   let writer: CollectionWriter;
   /** Takes no work: what is accepted stays as it is. */
-  const engine = { hasCapacity: () => false } as unknown as PaymentEngine;
+  const engine = { hasCapacity: () => false, leaveToOthers: () => undefined } as unknown as PaymentEngine;
 
   before(async () => {
     base = await createTestContext({ OPEN_PROMPTS_PER_NUMBER: '3', PROMPTS_PER_NUMBER_PER_DAY: '10' });
