@@ -122,7 +122,7 @@ async function payOut(amount: string): Promise<Transaction> {
   assert.ok(reading.ok);
   const [result] = await orderPayouts(ctx, engine, COMMAND_LINE, shop.holderId, [reading.order]);
   // The wallet may be empty by then: a reversal was faster.
-  if (!result?.ok) throw new Problem('invalid_params');
+  if (!result?.ok) throw new Problem('overdraft');
   return result.transaction;
 }
 
