@@ -14,7 +14,7 @@ const MEGABYTE = 2 ** 20;
 const WARM_UP = 0.2;
 /** Growth of a table that is not expected to grow, over the whole run, below which it is not named. */
 const NAMED_FROM_MB = 1;
-/** These hold the payments themselves, ours and the simulated operator's. */
+/** These hold the payments themselves. */
 const GROWING = new Set([
   'transactions',
   'evidence',
@@ -25,7 +25,6 @@ const GROWING = new Set([
   'callback_attempts',
   'request_log',
   'spent_signatures',
-  'sandbox_payments',
 ]);
 
 type Sample = {
