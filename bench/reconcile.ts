@@ -2,9 +2,12 @@
 // put into it is found with its kind, and nothing else. It makes its own database and removes it. In `npm run bench -- --books`, and
 // alone: node bench/reconcile.ts --transactions 1000000.
 
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { parseArgs } from 'node:util';
 import { listBreaks } from '../src/books/breaks.ts';
 import { reconcile } from '../src/books/matching.ts';
+import { systemClock } from '../src/platform/clock.ts';
 import { connectDatabase } from '../src/platform/db.ts';
 import { addDays } from '../src/platform/time-zones.ts';
 import { createTestContext } from '../test/harness.ts';
@@ -14,6 +17,8 @@ import { writeStatement } from './statement-rows.ts';
 
 const MEGABYTE = 2 ** 20;
 const SAMPLE_MS = 20;
+/** A page of lines and payments needs a part of it; a million payments would not fit. */
+const HEAP_MEGABYTES = 96;
 
 export type ReconciliationSize = {
   transactions: number;
@@ -34,7 +39,7 @@ export async function measureReconciliation(size: ReconciliationSize, measures: 
     const found = open.map(({ kind, transaction_id: id, line_key: key }) => `${kind} ${id ?? key?.toString('hex')}`);
     const missed = written.injected.filter((text) => !found.includes(text));
     const more = found.filter((text) => !written.injected.includes(text));
-    say([...run.stages].map(([stage, seconds]) => `${stage} ${seconds.toFixed(1)} s`).join(', '));
+    say(run.stages.map(([stage, seconds]) => `${stage} ${seconds.toFixed(1)} s`).join(', '));
     say(JSON.stringify(result.rules));
     for (const text of [...missed, ...more].slice(0, 10)) say(text);
     const about = `${result.lines} lines, ${size.transactions} transactions`;
@@ -71,16 +76,38 @@ async function writeDay(
   return { day, ...(await writeStatement(ctx.ownerDb, day, perKind)) };
 }
 
-async function compare(ctx: BenchContext, { day, connection, lines, injected }: WrittenDay) {
-  say(`comparing ${lines} lines with ${injected.length} discrepancies`);
+type Comparison = {
+  result: Awaited<ReturnType<typeof reconcile>>;
+  stages: [stage: string, seconds: number][];
+  seconds: number;
+  processorSeconds: number;
+  peakMegabytes: number;
+};
+type ComparedDay = { url: string; connection: string; day: string };
+
+/** In a process of its own with a small heap: this one was large already when it wrote the payments. */
+async function compare(ctx: BenchContext, { day, connection, lines, injected }: WrittenDay): Promise<Comparison> {
+  say(`comparing ${lines} lines with ${injected.length} discrepancies in a heap of ${HEAP_MEGABYTES} MB`);
+  const execArgv = [...process.execArgv, `--max-old-space-size=${HEAP_MEGABYTES}`];
+  const child = fork(import.meta.filename, ['--child'], { execArgv, serialization: 'advanced' });
+  child.send({ url: ctx.databaseUrl, connection, day } satisfies ComparedDay);
+  const [answer] = await Promise.race([
+    once(child, 'message') as Promise<[Comparison]>,
+    once(child, 'exit').then(([code, signal]) => {
+      throw new Error(`the comparison ended with ${code ?? signal}`);
+    }),
+  ]);
+  return answer;
+}
+
+async function compareHere({ url, connection, day }: ComparedDay): Promise<Comparison> {
   const stages = new Map<string, number>();
   let peak = 0;
   const sample = () => {
     peak = Math.max(peak, process.memoryUsage.rss() / MEGABYTE);
   };
   // Longer than a request may take, so that a machine with other work ends with a time and not with an error.
-  const limits = { poolSize: 4, statementTimeoutMs: 120_000, acquireTimeoutMs: 60_000 };
-  const db = connectDatabase({ url: ctx.databaseUrl, ...limits });
+  const db = connectDatabase({ url, poolSize: 4, statementTimeoutMs: 120_000, acquireTimeoutMs: 60_000 });
   const sampler = setInterval(sample, SAMPLE_MS);
   const processor = process.cpuUsage();
   const started = performance.now();
@@ -93,17 +120,21 @@ async function compare(ctx: BenchContext, { day, connection, lines, injected }: 
     sample();
   };
   try {
-    const result = await reconcile({ ...ctx, db }, { connection, ...span, onProgress });
+    const result = await reconcile({ db, clock: systemClock }, { connection, ...span, onProgress });
     const seconds = (performance.now() - started) / 1000;
     const processorSeconds = process.cpuUsage(processor).user / 1_000_000;
-    return { result, stages, seconds, processorSeconds, peakMegabytes: Math.round(peak) };
+    return { result, stages: [...stages], seconds, processorSeconds, peakMegabytes: Math.round(peak) };
   } finally {
     clearInterval(sampler);
     await db.close();
   }
 }
 
-if (import.meta.main) {
+if (import.meta.main && process.argv.includes('--child')) {
+  process.once('message', async (day: ComparedDay) => {
+    process.send?.(await compareHere(day), () => process.disconnect());
+  });
+} else if (import.meta.main) {
   const { values } = parseArgs({
     options: {
       transactions: { type: 'string', default: String(RECONCILIATION.transactions) },

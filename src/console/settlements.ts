@@ -18,6 +18,7 @@ import {
   type SettlementRuleRequest,
   setSettlementRule,
 } from '../books/settlement-rules.ts';
+import { balancesOf } from '../ledger/ledger.ts';
 import { refOf } from '../payments/transactions.ts';
 import { type FieldErrors, Problem } from '../platform/errors.ts';
 import { type Html, type HtmlValue, html } from '../platform/html.ts';
@@ -46,6 +47,7 @@ async function settlementsPage(request: HolderRequest, errors?: FieldErrors): Pr
   const rules = await listSettlementRules(ctx.db, holder.id);
   const settlements = await listSettlements(ctx.db, { holderId: holder.id, limit: MAX_SHOWN });
   const states = await readStates(ctx.db, settlements);
+  const [wallet] = await balancesOf(ctx.db, holder.id);
   const texts = t.settlements;
   return renderPage(request, {
     title: t.menu.settlements,
@@ -62,7 +64,7 @@ async function settlementsPage(request: HolderRequest, errors?: FieldErrors): Pr
         <h2>${texts.destination}</h2>
         <p class="muted">${texts.destinationText}</p>
         ${rules.length > 0 && ruleTable(request, rules)}
-        ${role === 'owner' ? ruleForm(request, errors) : html`<p class="muted">${texts.ownersOnly}</p>`}
+        ${role === 'owner' ? ruleForm(request, wallet?.currency ?? '', errors) : html`<p class="muted">${texts.ownersOnly}</p>`}
       </section>
     `,
   });
@@ -136,7 +138,7 @@ function ruleTable(request: HolderRequest, rules: readonly SettlementRule[]): Ht
 }
 
 /** One form for both kinds of destination: it works without a script. What was typed stays when something is wrong. */
-function ruleForm(request: HolderRequest, errors: FieldErrors | undefined): Html {
+function ruleForm(request: HolderRequest, currency: string, errors: FieldErrors | undefined): Html {
   const { ctx, t } = request;
   const texts = t.settlements;
   const methods = [...ctx.catalog.methods.values()];
@@ -151,7 +153,7 @@ function ruleForm(request: HolderRequest, errors: FieldErrors | undefined): Html
       select(
         'currency',
         t.currency,
-        typed,
+        (name) => typed(name) || currency,
         currencies.map((each) => [each, each] as const),
       ),
       select('kind', texts.kind, typed, [['bank', texts.kinds.bank] as const, ['mobile', texts.kinds.mobile] as const]),

@@ -7,6 +7,8 @@ import { proposeForBreaks } from '../../src/books/break-proposals.ts';
 import { listBreaks } from '../../src/books/breaks.ts';
 import { prepareClose } from '../../src/books/closes.ts';
 import { importStatement } from '../../src/books/import-statement.ts';
+import { settlementRef } from '../../src/books/settlement-rows.ts';
+import { takeSettlement } from '../../src/books/settlements.ts';
 import { COMMAND_LINE } from '../../src/holders/audit.ts';
 import { rotateSecret, updateIntegration } from '../../src/holders/integrations.ts';
 import { inviteMember } from '../../src/holders/invitations.ts';
@@ -189,6 +191,7 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
   await holdSomebodyBack(gateway, shop);
   await connectOperator(gateway);
   const booksPages = await fillBooks(gateway, person);
+  const settlement = await settleWallet(gateway, shop, person);
   const { token } = await createLoginLink(ctx, person.member.id);
   const at = (name: string, path: string): State => ({ name: `console ${name}`, url: `${gateway.url}/console${path}` });
   const filePath = (file.location ?? '').split('?')[0]?.replace('/console', '') ?? '';
@@ -230,6 +233,8 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
       at('notifications', '/notifications'),
       at('balances', '/balances'),
       at('statement', '/balances/KES?day=2026-03-02'),
+      at('settlements', '/settlements'),
+      at('settlement', `/settlements/${settlement}`),
       at('cases', '/cases'),
       at('case', `/cases/${caseRef}`),
       at('integrations', '/integrations'),
@@ -265,6 +270,27 @@ export async function fillConsole(gateway: TestGateway): Promise<FullConsole> {
       ...booksPages,
     ],
   };
+}
+
+/** A destination, and what the wallet holds on its way there. */
+async function settleWallet({ ctx }: TestGateway, shop: Shop, owner: Person): Promise<string> {
+  await owner.post('/console/settlements', {
+    currency: 'KES',
+    kind: 'bank',
+    name: 'Duka Ltd',
+    bank: 'KCB',
+    branch: '01100',
+    account: '1100123456',
+    schedule: 'weekly',
+    weekday: '5',
+  });
+  // Its day has passed.
+  await ctx.db.query('update settlement_rules set usable_from = updated_at');
+  const engine = { wake: () => undefined };
+  const request = { holderId: shop.holderId, currency: 'KES', period: 'hand-1', amount: 100_000n };
+  const result = await takeSettlement(ctx, engine, COMMAND_LINE, request);
+  if (result.outcome !== 'taken') throw new Error(`The settlement was not taken: ${result.outcome}`);
+  return settlementRef(result.settlement);
 }
 
 /** A second key, a token, and a request that nobody signed. */
