@@ -116,10 +116,10 @@ function ruleTable(request: HolderRequest, rules: readonly SettlementRule[]): Ht
   return dataTable(
     texts.destination,
     [
-      { label: t.currency, phone: 'main' },
+      { label: t.currency },
       { label: texts.to },
       { label: texts.schedule },
-      { label: texts.minimum, right: true, phone: 'amount' },
+      { label: texts.minimum, right: true },
       { label: texts.next },
     ],
     rules.map((rule) => [
