@@ -815,9 +815,9 @@ comment on column ledger_transfers.debit_balance is
   'What the account holds after this transfer, as credit_balance does for the other side: a statement and a past balance are read, not added up.';
 comment on column ledger_transfers.transaction_id is
   'The transaction, or the case, that the movement belongs to.';
-CREATE INDEX ledger_transfers_by_credit ON public.ledger_transfers USING btree (credit_account, posted_at);
-CREATE INDEX ledger_transfers_by_debit ON public.ledger_transfers USING btree (debit_account, posted_at);
 CREATE INDEX ledger_transfers_by_id ON public.ledger_transfers USING brin (id) WITH (pages_per_range='16', autosummarize='on');
+CREATE INDEX ledger_transfers_of_credit ON public.ledger_transfers USING btree (holder_id, credit_account, posted_at);
+CREATE INDEX ledger_transfers_of_debit ON public.ledger_transfers USING btree (holder_id, debit_account, posted_at);
 CREATE UNIQUE INDEX reserve_concluded_once ON public.ledger_transfers USING btree (holder_id, transaction_id, debit_account) WHERE (kind = ANY (ARRAY['payout'::transfer_kind, 'payout_release'::transfer_kind, 'refund'::transfer_kind, 'refund_release'::transfer_kind]));
 CREATE UNIQUE INDEX settlement_concluded_once ON public.ledger_transfers USING btree (holder_id, transaction_id) WHERE (kind = ANY (ARRAY['settlement_paid'::transfer_kind, 'settlement_release'::transfer_kind]));
 CREATE TRIGGER ledger_transfers_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger_transfers FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();

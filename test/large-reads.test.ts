@@ -7,15 +7,21 @@ import { createMerchants, type SeededMerchant, writePaymentRows } from '../bench
 import { oldestDueDelivery } from '../src/callbacks/endpoints.ts';
 import { listEvents } from '../src/callbacks/feed.ts';
 import { listDeliveries } from '../src/callbacks/resend.ts';
+import { walletAvailable } from '../src/ledger/chart.ts';
+import { balanceAt, statement } from '../src/ledger/ledger.ts';
+import { openWalletHistory } from '../src/ledger/wallet-history.ts';
 import { LINK_STATUSES } from '../src/links/links.ts';
 import { listLinks } from '../src/links/listing.ts';
 import { listTransactions } from '../src/payments/listing.ts';
 import { listBalances } from '../src/payments/status.ts';
 import { findTransaction } from '../src/payments/transactions.ts';
+import { DAY_MS } from '../src/platform/clock.ts';
 import type { Reader } from '../src/platform/db.ts';
 import { createTestContext, type TestContext } from './harness.ts';
 
-const PAYMENTS = 6_000;
+const PAYMENTS = 12_000;
+/** The largest has a third of the payments: what is common among the others says little about it. */
+const MERCHANTS = 150;
 const OPEN_WORK = 20_000;
 const PAID_LINKS = 20_000;
 /** Pages of one statement: those of the index and of the rows that are shown, and of some partitions. All the rows have more. */
@@ -28,7 +34,7 @@ let other: SeededMerchant;
 
 before(async () => {
   ctx = await createTestContext();
-  const merchants = await createMerchants(ctx, 2);
+  const merchants = await createMerchants(ctx, MERCHANTS);
   [large, other] = merchants as [SeededMerchant, SeededMerchant];
   await writePaymentRows(ctx, ctx.databaseUrl, { payments: PAYMENTS, merchants, days: 60, until: ctx.clock.now() });
   // Another merchant has much open work, and the large one many links of which few have the status asked for.
@@ -105,4 +111,16 @@ test('the oldest callback that is due, beside thousands that wait for the same r
   const now = ctx.clock.now();
   await assertFew('oldest due callback', PAGES_OF_ONE, (reader) => oldestDueDelivery(reader, now));
   assert.deepEqual(await oldestDueDelivery(ctx.db, now), now);
+});
+
+test('the balances of a wallet at the ends of a month, its newest lines, and its balance at a moment', async () => {
+  const { holderId } = large;
+  const now = ctx.clock.now();
+  const [wallet] = await listBalances(ctx.db, holderId, {});
+  const currency = String(wallet?.currency);
+  const account = walletAvailable(holderId, currency);
+  const span = { from: new Date(now.getTime() - 40 * DAY_MS), to: new Date(now.getTime() - 10 * DAY_MS) };
+  await assertFew('ends of a month', PAGES_OF_A_LIST, (reader) => openWalletHistory(reader, holderId, currency, span));
+  await assertFew('newest lines', PAGES_OF_A_LIST, (reader) => statement(reader, account, { limit: 50 }));
+  await assertFew('balance at a moment', PAGES_OF_ONE, (reader) => balanceAt(reader, account, span.to));
 });

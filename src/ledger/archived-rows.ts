@@ -10,7 +10,7 @@ export const TRANSFER_ROWS: ArchivedRows = {
     select t.id, t.holder_id, t.posted_at, t.transaction_id, t.kind, t.currency, t.amount,
       t.debit_account, debit.key as debit_key, t.debit_balance, t.credit_account, credit.key as credit_key, t.credit_balance, t.batch
     from ledger_accounts debit
-    join ledger_transfers t on t.debit_account = debit.id and ${inMonth('t.posted_at', month)}
+    join ledger_transfers t on t.holder_id = debit.holder_id and t.debit_account = debit.id and ${inMonth('t.posted_at', month)}
     join ledger_accounts credit on credit.holder_id = t.holder_id and credit.id = t.credit_account
     order by t.id`,
 };

@@ -68,17 +68,17 @@ export async function pageClearing(
   const rows = await reader.query<{ account: bigint; id: bigint; posted_at: string; transaction_id: string }>(
     // Account by account along the indexes of their transfers: no more is read than a page needs.
     `with account as materialized (
-       select id from ledger_accounts where kind = ${kindAt(rail)} and rail = $1 and id >= $4 order by id
+       select holder_id, id from ledger_accounts where kind = ${kindAt(rail)} and rail = $1 and id >= $4 order by id
      )
      select a.id as account, t.id, t.posted_at::text as posted_at, t.transaction_id
      from account a cross join lateral (
        select * from (
          (select id, posted_at, transaction_id from ledger_transfers
-          where debit_account = a.id and posted_at >= $2 and posted_at < $3 and kind not in ${OPERATOR_FEES}
+          where holder_id = a.holder_id and debit_account = a.id and posted_at >= $2 and posted_at < $3 and kind not in ${OPERATOR_FEES}
             and (a.id > $4 or (posted_at, id) > ($5::timestamptz, $6)) order by posted_at, id limit $7)
          union all
          (select id, posted_at, transaction_id from ledger_transfers
-          where credit_account = a.id and posted_at >= $2 and posted_at < $3 and kind not in ${OPERATOR_FEES}
+          where holder_id = a.holder_id and credit_account = a.id and posted_at >= $2 and posted_at < $3 and kind not in ${OPERATOR_FEES}
             and (a.id > $4 or (posted_at, id) > ($5::timestamptz, $6)) order by posted_at, id limit $7)
        ) as moved order by posted_at, id limit $7
      ) as t
@@ -99,10 +99,10 @@ export async function clearingAt(reader: Reader, rail: string, currency: string,
      from ledger_accounts a cross join lateral (
        select balance from (
          (select debit_balance as balance, posted_at, id from ledger_transfers
-          where debit_account = a.id and posted_at < $3 order by posted_at desc, id desc limit 1)
+          where holder_id = a.holder_id and debit_account = a.id and posted_at < $3 order by posted_at desc, id desc limit 1)
          union all
          (select credit_balance, posted_at, id from ledger_transfers
-          where credit_account = a.id and posted_at < $3 order by posted_at desc, id desc limit 1)
+          where holder_id = a.holder_id and credit_account = a.id and posted_at < $3 order by posted_at desc, id desc limit 1)
        ) as last order by posted_at desc, id desc limit 1
      ) as newest
      where a.kind = ${kindAt(rail)} and a.rail = $1 and a.currency = $2`,
@@ -133,10 +133,10 @@ export async function clearingFlows(
             coalesce(-sum(t.amount) filter (where t.is_fee), 0)::bigint as fees
      from ledger_accounts a cross join lateral (
        select amount, kind in ${OPERATOR_FEES} as is_fee from ledger_transfers
-       where debit_account = a.id and posted_at >= $3 and posted_at < $4
+       where holder_id = a.holder_id and debit_account = a.id and posted_at >= $3 and posted_at < $4
        union all
        select -amount, kind in ${OPERATOR_FEES} from ledger_transfers
-       where credit_account = a.id and posted_at >= $3 and posted_at < $4
+       where holder_id = a.holder_id and credit_account = a.id and posted_at >= $3 and posted_at < $4
      ) as t
      where a.kind = 'operator_clearing' and a.rail = $1 and a.currency = $2`,
     [rail, currency, from, to],
@@ -156,14 +156,14 @@ export function readClearingHours(
 ): Promise<ClearingHour[]> {
   return reader.query<ClearingHour>(
     `with account as materialized (
-       select id from ledger_accounts where kind = 'operator_clearing' and rail = $1 and currency = $2
+       select holder_id, id from ledger_accounts where kind = 'operator_clearing' and rail = $1 and currency = $2
      ), moved as (
        select posted_at, amount as paid_out, 0 as paid_in from account a
-       join ledger_transfers t on t.credit_account = a.id and posted_at >= $3 and posted_at < $4
+       join ledger_transfers t on t.holder_id = a.holder_id and t.credit_account = a.id and posted_at >= $3 and posted_at < $4
        where t.kind in ('payout', 'refund', 'refund_fee', 'collection_reversal', 'collection_fee_reversal')
        union all
        select posted_at, 0, amount from account a
-       join ledger_transfers t on t.debit_account = a.id and posted_at >= $3 and posted_at < $4
+       join ledger_transfers t on t.holder_id = a.holder_id and t.debit_account = a.id and posted_at >= $3 and posted_at < $4
        where t.kind in ('collection', 'collection_fee', 'payout_reversal')
      )
      select date_trunc('hour', posted_at, 'UTC') as hour, sum(paid_out)::bigint as "paidOut", sum(paid_in)::bigint as "paidIn"

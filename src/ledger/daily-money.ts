@@ -34,10 +34,12 @@ export async function sumMoney(
        from unnest($2::timestamptz[], $3::timestamptz[]) with ordinality as span (from_at, to_at, place)
        cross join lateral (
          select t.kind, t.currency, t.transaction_id, t.amount from accounts a
-         join ledger_transfers t on t.debit_account = a.id and t.posted_at >= span.from_at and t.posted_at < span.to_at
+         join ledger_transfers t on t.holder_id = $1 and t.debit_account = a.id
+           and t.posted_at >= span.from_at and t.posted_at < span.to_at
          union all
          select t.kind, t.currency, t.transaction_id, t.amount from accounts a
-         join ledger_transfers t on t.credit_account = a.id and t.posted_at >= span.from_at and t.posted_at < span.to_at
+         join ledger_transfers t on t.holder_id = $1 and t.credit_account = a.id
+           and t.posted_at >= span.from_at and t.posted_at < span.to_at
          where t.debit_account not in (select id from accounts)
        ) as moved
      ), named as (

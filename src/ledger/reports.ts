@@ -115,7 +115,7 @@ export async function hasSandboxMoney(reader: Reader, rail: string): Promise<boo
 /** As TRANSFERS_WITH_ACCOUNTS: what went into fee income, and below zero what left it. Read by time, account by account. */
 export const FEES_POSTED = `(
   select x.holder_id, x.transaction_id, x.currency, x.amount, x.posted_at
-  from ledger_accounts a join ledger_transfers x on x.credit_account = a.id where a.kind = 'fee_income'
+  from ledger_accounts a join ledger_transfers x on x.holder_id = a.holder_id and x.credit_account = a.id where a.kind = 'fee_income'
   union all
   select x.holder_id, x.transaction_id, x.currency, -x.amount, x.posted_at
-  from ledger_accounts a join ledger_transfers x on x.debit_account = a.id where a.kind = 'fee_income')`;
+  from ledger_accounts a join ledger_transfers x on x.holder_id = a.holder_id and x.debit_account = a.id where a.kind = 'fee_income')`;

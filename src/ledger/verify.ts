@@ -159,10 +159,10 @@ type Books = Map<string, Book>;
 const BALANCE_AT_START = `coalesce((
   select balance from (
     (select id, debit_balance as balance from ledger_transfers
-     where debit_account = a.id and id <= $4 order by posted_at desc, id desc limit 1)
+     where holder_id = a.holder_id and debit_account = a.id and id <= $4 order by posted_at desc, id desc limit 1)
     union all
     (select id, credit_balance from ledger_transfers
-     where credit_account = a.id and id <= $4 order by posted_at desc, id desc limit 1)
+     where holder_id = a.holder_id and credit_account = a.id and id <= $4 order by posted_at desc, id desc limit 1)
   ) as newest order by id desc limit 1), 0)`;
 
 /** Of every wallet. */
