@@ -129,6 +129,26 @@ describe('group commit', () => {
     assert.deepEqual(await Promise.all([results[0], results[1]]), [10, 20]);
   });
 
+  test('a full batch does not wait for the transaction under way, a part of one does', async () => {
+    const { runs, run } = createGate();
+    const batch = createBatch<number, number>({ run, concurrency: 1, concurrencyWhenFull: 2, maxItems: 2 });
+    const results = [1, 2, 3].map((item) => batch.add(item));
+    await turn();
+    assert.deepEqual(runs[0]?.items, [1, 2]);
+    assert.equal(runs.length, 1);
+    results.push(batch.add(4));
+    await turn();
+    assert.deepEqual(runs[1]?.items, [3, 4]);
+    results.push(...[5, 6].map((item) => batch.add(item)));
+    await turn();
+    assert.equal(runs.length, 2, 'two at most');
+    runs[0]?.commit();
+    await turn();
+    assert.deepEqual(runs[2]?.items, [5, 6]);
+    for (const { commit } of runs) commit();
+    assert.deepEqual(await Promise.all(results), [10, 20, 30, 40, 50, 60]);
+  });
+
   test('nothing settles before the commit', async () => {
     const { runs, run } = createGate();
     const batch = createBatch<number, number>({ run });

@@ -17,6 +17,8 @@ export type BatchOptions<Item, Result> = {
   maxWaiting?: number;
   /** Transactions under way at the same time. */
   concurrency?: number;
+  /** As many while a full batch waits: then a further transaction does not make batches smaller. */
+  concurrencyWhenFull?: number;
   rest?: RestOptions;
   observe?(items: number): void;
 };
@@ -40,12 +42,15 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
   const maxItems = options.maxItems ?? 128;
   const maxWaiting = options.maxWaiting ?? 4_096;
   const concurrency = options.concurrency ?? 2;
+  const concurrencyWhenFull = options.concurrencyWhenFull ?? concurrency;
   const enough = options.rest?.enough ?? maxItems;
   let waiting: PendingItem<Item, Result>[] = [];
   let running = 0;
   let scheduled = false;
   const rest = createRest(options.rest ?? null, pump);
   let idleWaiters: (() => void)[] = [];
+
+  const mayStart = () => running < (waiting.length >= maxItems ? concurrencyWhenFull : concurrency);
 
   async function commit(entries: PendingItem<Item, Result>[]): Promise<void> {
     options.observe?.(entries.length);
@@ -70,7 +75,7 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
 
   function pump(): void {
     scheduled = false;
-    while (running < concurrency && waiting.length > 0) {
+    while (waiting.length > 0 && mayStart()) {
       if (waiting.length < enough && rest.isOn()) return;
       rest.stop();
       const entries = waiting.slice(0, maxItems);
@@ -94,7 +99,7 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
       const result = new Promise<Result>((resolve, reject) => {
         waiting.push({ item, resolve, reject });
         // Requests that arrived in the same turn of the event loop belong to the same batch.
-        if (!scheduled && running < concurrency && (waiting.length >= enough || !rest.isWaiting())) {
+        if (!scheduled && mayStart() && (waiting.length >= enough || !rest.isWaiting())) {
           scheduled = true;
           // Not in the name of the request that came first: a batch holds the items of many.
           withoutTracking(() => setImmediate(pump));
