@@ -200,7 +200,8 @@ async function readP99(path: string, requests: Buffer[]): Promise<number> {
     requests: requests.slice(0, count),
     maxSeconds: 120,
   });
-  if (load.accepted < count) throw new Error(`of ${count} reads of ${path} ${load.refused} were refused and ${load.failed} not answered`);
+  if (load.accepted < count)
+    throw new Error(`of ${count} reads of ${path} ${load.refused} were refused and ${load.failed} not answered`);
   return percentile(load.latencies, 0.99);
 }
 
