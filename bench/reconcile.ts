@@ -131,9 +131,8 @@ async function compareHere({ url, connection, day }: ComparedDay): Promise<Compa
 }
 
 if (import.meta.main && process.argv.includes('--child')) {
-  process.once('message', async (day: ComparedDay) => {
-    process.send?.(await compareHere(day), () => process.disconnect());
-  });
+  const [day] = (await once(process, 'message')) as [ComparedDay];
+  process.send?.(await compareHere(day), () => process.disconnect());
 } else if (import.meta.main) {
   const { values } = parseArgs({
     options: {

@@ -8,7 +8,7 @@ import { oldestDueDelivery } from '../src/callbacks/endpoints.ts';
 import { listEvents } from '../src/callbacks/feed.ts';
 import { listDeliveries } from '../src/callbacks/resend.ts';
 import { walletAvailable } from '../src/ledger/chart.ts';
-import { balanceAt, statement } from '../src/ledger/ledger.ts';
+import { balanceAt, balancesOf, statement } from '../src/ledger/ledger.ts';
 import { openWalletHistory } from '../src/ledger/wallet-history.ts';
 import { LINK_STATUSES } from '../src/links/links.ts';
 import { listLinks } from '../src/links/listing.ts';
@@ -116,8 +116,8 @@ test('the oldest callback that is due, beside thousands that wait for the same r
 test('the balances of a wallet at the ends of a month, its newest lines, and its balance at a moment', async () => {
   const { holderId } = large;
   const now = ctx.clock.now();
-  const [wallet] = await listBalances(ctx.db, holderId, {});
-  const currency = String(wallet?.currency);
+  const [wallet] = await balancesOf(ctx.db, holderId);
+  const currency = wallet?.currency ?? '';
   const account = walletAvailable(holderId, currency);
   const span = { from: new Date(now.getTime() - 40 * DAY_MS), to: new Date(now.getTime() - 10 * DAY_MS) };
   await assertFew('ends of a month', PAGES_OF_A_LIST, (reader) => openWalletHistory(reader, holderId, currency, span));

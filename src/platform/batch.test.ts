@@ -145,7 +145,7 @@ describe('group commit', () => {
     runs[0]?.commit();
     await turn();
     assert.deepEqual(runs[2]?.items, [5, 6]);
-    for (const { commit } of runs) commit();
+    for (const each of runs) each.commit();
     assert.deepEqual(await Promise.all(results), [10, 20, 30, 40, 50, 60]);
   });
 
