@@ -12,12 +12,17 @@ const CONNECT_TIMEOUT_MS = 5_000;
 /** Tells other processes that there is work for this job. Calls while one is being sent are sent together. */
 export type TellOthers = (job: string) => void;
 
-export function createWorkSignal({ db, log }: Pick<Context, 'db' | 'log'>): TellOthers {
+export type WorkSignal = {
+  tell: TellOthers;
+  /** Resolves when everything was sent. A command ends only then. */
+  idle(): Promise<void>;
+};
+
+export function createWorkSignal({ db, log }: Pick<Context, 'db' | 'log'>): WorkSignal {
   const waiting = new Set<string>();
-  let sending = false;
+  let sending: Promise<void> | null = null;
 
   async function send(): Promise<void> {
-    sending = true;
     try {
       while (waiting.size > 0) {
         const jobs = [...waiting];
@@ -27,13 +32,18 @@ export function createWorkSignal({ db, log }: Pick<Context, 'db' | 'log'>): Tell
     } catch (error) {
       log.warn({ err: error }, 'other processes were not told of work; they find it by themselves');
     } finally {
-      sending = false;
+      sending = null;
     }
   }
 
-  return (job) => {
-    waiting.add(job);
-    if (!sending) void send();
+  return {
+    tell(job) {
+      waiting.add(job);
+      sending ??= send();
+    },
+    idle: async () => {
+      await sending;
+    },
   };
 }
 
