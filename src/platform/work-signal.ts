@@ -2,8 +2,10 @@
 // after the commit, in a transaction of its own: inside the transaction that makes the work it would take a lock that all
 // commits of the database share. Nothing depends on it; what was not heard is found by the next pass.
 
+import type { Config } from './config.ts';
 import type { Context } from './context.ts';
 import { connectClient } from './database-servers.ts';
+import { isPooled } from './database-url.ts';
 
 const CHANNEL = 'simbi_work';
 const CONNECT_AGAIN_MS = 1_000;
@@ -45,6 +47,12 @@ export function createWorkSignal({ db, log }: Pick<Context, 'db' | 'log'>): Work
       await sending;
     },
   };
+}
+
+/** Where a worker listens. Null: nowhere, because there is no other process (embedded), or no connection that it could keep. */
+export function listenUrl({ databaseUrl, databaseListenUrl }: Config): string | null {
+  if (databaseListenUrl !== '') return databaseListenUrl;
+  return databaseUrl === '' || isPooled(databaseUrl) ? null : databaseUrl;
 }
 
 export interface WorkListener {
