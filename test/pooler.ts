@@ -100,7 +100,8 @@ const WELCOME = Buffer.concat([
 export async function startPooler(databaseUrl: string, options: PoolerOptions = {}): Promise<Pooler> {
   const lender = new Lender(databaseUrl);
   for (let count = 0; count < (options.connections ?? CONNECTIONS); count++) await lender.open();
-  const server = createServer((socket) => {
+  // Without delay: the parts of an answer are small and written one by one.
+  const server = createServer({ noDelay: true }, (socket) => {
     socket.on('error', () => undefined);
     readStartup(socket, (names) => {
       const unknown = options.ignoresParameters ? undefined : names.find((name) => !KNOWN_PARAMETERS.test(name));
