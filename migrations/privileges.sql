@@ -103,6 +103,7 @@ insert into wanted (name, service, rows, hidden) values
   -- rails: what the gateway itself has with operators
   ('connection_tokens', 'select, insert, update, delete', null, null),
   ('connections', 'select, insert, update', null, null),
+  ('open_breakers', 'select, insert, update, delete', null, null),
   ('operator_calls', 'select, insert, delete', null, null),
   ('routes', 'select, insert, delete', null, null),
   -- books: the gateway's own accounts with operators, no holder's

@@ -3377,6 +3377,22 @@ CREATE UNIQUE INDEX break_proposed_once ON public.break_proposal_items USING btr
 CREATE TRIGGER break_proposal_items_done_once BEFORE UPDATE ON break_proposal_items FOR EACH ROW WHEN (old.result IS NOT NULL) EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER break_proposal_items_stay BEFORE DELETE OR TRUNCATE ON break_proposal_items FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
+-- 0064_rails_open_breakers.sql
+
+create unlogged table open_breakers (
+  connection text not null,
+  method text not null,
+  opened_at timestamp with time zone not null,
+  asked_at timestamp with time zone not null,
+  constraint open_breakers_pkey PRIMARY KEY (connection, method)
+);
+comment on table open_breakers is
+  'One row for each operator that does not answer. Written when a breaker opens and at each of its probes, deleted by the first answer.';
+comment on column open_breakers.method is
+  'The code of the method, which names the operator.';
+comment on column open_breakers.asked_at is
+  'The last probe. New work is taken again some seconds after it, as the next probe.';
+
 -- 
 
 create table schema_migrations (

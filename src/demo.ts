@@ -39,7 +39,7 @@ const RECEIVER_PATH = '/sandbox/callbacks';
 /** A number without a scenario: its prompt waits on the test phone. */
 const FIRST_PAYER = '254712345678';
 /** "demo" in ASCII. With this lock, only one of several processes creates the demo holder in a new database. */
-const DEMO_LOCK = '1684368751';
+const DEMO_LOCK = 1_684_368_751n;
 const ACTOR: Actor = { ...COMMAND_LINE, name: 'first start' };
 
 export type Demo = { file: DemoFile; path: string; isNew: boolean };
@@ -76,14 +76,7 @@ async function prepareWalletAndLink(
 
 /** Creates the demo holder in a new database, finds it in a used one, and writes demo.json. */
 export async function prepareDemo(ctx: PaymentsContext): Promise<Demo | null> {
-  const demo = await ctx.db.withConnection(async (connection) => {
-    await connection.query(`select pg_advisory_lock(${DEMO_LOCK})`);
-    try {
-      return await findOrCreateDemo(ctx);
-    } finally {
-      await connection.query(`select pg_advisory_unlock(${DEMO_LOCK})`);
-    }
-  });
+  const demo = await ctx.db.withLock(DEMO_LOCK, () => findOrCreateDemo(ctx));
   if (!demo) return null;
   const base = publicUrl(ctx.config);
   const live = await loadLiveIntegration(ctx, { id: demo.integration.id });

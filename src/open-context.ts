@@ -10,6 +10,7 @@ import { canOpenSecrets } from './holders/integration-secrets.ts';
 import { systemClock } from './platform/clock.ts';
 import { type Config, dataPath } from './platform/config.ts';
 import type { Context } from './platform/context.ts';
+import { SERVICE_ROLE } from './platform/database-roles.ts';
 import { createDatabaseTime } from './platform/database-time.ts';
 import { connectDatabase, type Database } from './platform/db.ts';
 import { KeyWrapperError } from './platform/key-wrapper.ts';
@@ -145,6 +146,7 @@ export async function createContext(
     onConnectionError: (error) => log.warn({ reason: error.message }, 'database connection lost'),
   });
   try {
+    await requireOwnSettings(db);
     await requireMode(db, config.mode, systemClock.now());
     return {
       config,
@@ -160,6 +162,37 @@ export async function createContext(
     await db.close();
     throw error instanceof KeyWrapperError ? new StartError(error.message, error.isAway ? 6 : 2) : error;
   }
+}
+
+const ADD_POOLER =
+  'A connection pooler stands before PostgreSQL: add pooler=transaction to DATABASE_URL (…/simbi?pooler=transaction), ' +
+  'or connect to PostgreSQL itself.';
+
+/**
+ * Whether the role and the time-outs that we ask for are in force. A pooler may refuse what is asked for when a connection opens, or
+ * drop it: then the service would have the rights of its login, and statements would wait for ever.
+ */
+async function requireOwnSettings(db: Database): Promise<void> {
+  const facts = await readSettings(db).catch((error: unknown) => {
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : '';
+    // In the words of PgBouncer.
+    if (/startup parameter/i.test(cause)) throw new StartError(`${ADD_POOLER} (It says: ${cause})`, 2);
+    if (error instanceof Error && 'code' in error && error.code === '42501')
+      throw new StartError(
+        `The pooler must use the login of DATABASE_URL, which may become the service: ${error.message}.`,
+        2,
+      );
+    throw error;
+  });
+  if (facts?.role !== SERVICE_ROLE || facts.timeout === '0')
+    throw new StartError(`${ADD_POOLER} (It drops the role and the time-outs that a connection asks for.)`, 2);
+}
+
+async function readSettings(db: Database): Promise<{ role: string; timeout: string } | undefined> {
+  const [facts] = await db.query<{ role: string; timeout: string }>(
+    `select current_user::text as role, current_setting('statement_timeout') as timeout`,
+  );
+  return facts;
 }
 
 /** The keys of the database, opened by the master key or the key service of the settings. */

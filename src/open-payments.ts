@@ -51,6 +51,7 @@ export async function openPayments(base: Context, options: PaymentsOptions): Pro
     ...(options.railTimeoutMs === undefined ? {} : { timeoutMs: options.railTimeoutMs }),
     ...(options.railDefinitions === undefined ? {} : { definitions: options.railDefinitions }),
   });
+  const signal = createWorkSignal(base);
   // A process may start before its database: it then opens the connections as soon as it can read them.
   await rails.refresh().catch((error: unknown) => base.log.warn({ err: error }, 'the connections are not open yet'));
   const ctx: PaymentsContext = {
@@ -67,7 +68,7 @@ export async function openPayments(base: Context, options: PaymentsOptions): Pro
         base.log.warn({ err: error }, 'callbacks were not sent at once');
       }
     },
-    tellOthers: createWorkSignal(base),
+    tellOthers: signal.tell,
     checkCallbackUrl: (url) => outbound.checkUrl(url),
   };
   return {
@@ -75,6 +76,7 @@ export async function openPayments(base: Context, options: PaymentsOptions): Pro
     outbound,
     rails,
     async close() {
+      await signal.idle();
       await rails.close();
       await outbound.close();
     },

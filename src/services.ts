@@ -12,8 +12,8 @@ import { SEALED_INTEGRATION_SECRETS, SEALED_MAILS, SEALED_SECOND_FACTORS } from 
 import { extendChain } from './ledger/chain.ts';
 import { openPayments } from './open-payments.ts';
 import { createCollectionWriter } from './payments/accept.ts';
-import type { PaymentsContext } from './payments/context.ts';
-import { createPaymentEngine, PAYMENTS_JOB } from './payments/engine.ts';
+import { PAYMENTS_JOB, type PaymentsContext } from './payments/context.ts';
+import { createPaymentEngine } from './payments/engine.ts';
 import { keepEvidenceMonths } from './payments/evidence.ts';
 import { watchFloat } from './payments/float-watch.ts';
 import { measureMoney } from './payments/money-metrics.ts';

@@ -12,7 +12,7 @@ import { maintainSignatures } from './holders/signatures.ts';
 import { purgeRefusals } from './platform/held-back.ts';
 import { type Job, runLoop } from './platform/jobs.ts';
 import { purgeSharedLimits } from './platform/shared-limits.ts';
-import { listenForWork } from './platform/work-signal.ts';
+import { listenForWork, listenUrl } from './platform/work-signal.ts';
 import type { Services } from './services.ts';
 
 const EVERY_MINUTE = { shortest: 60_000, longest: 60_000 };
@@ -48,8 +48,8 @@ export function startWorkers(services: Services): Workers {
   const wake = (name: string | null) => {
     for (const job of running) if (name === null || job.name === name) job.loop.wake();
   };
-  // The embedded database has no other process that could leave work.
-  const listener = ctx.config.databaseUrl ? listenForWork(ctx.config.databaseUrl, ctx.log, wake) : null;
+  const url = listenUrl(ctx.config);
+  const listener = url === null ? null : listenForWork(url, ctx.log, wake);
   services.sandbox?.start();
   return {
     async stop() {

@@ -25,16 +25,13 @@ describe('queues under a snapshot that is held open', () => {
   before(async () => {
     base = await createTestContext();
     const opened = Promise.withResolvers<void>();
-    holding = base.ownerDb.withConnection(async (connection) => {
-      await connection.query('set idle_in_transaction_session_timeout = 0');
-      await connection.query('begin isolation level repeatable read');
-      await connection.query('select count(*) from transactions');
+    holding = base.ownerDb.snapshot(async (reader) => {
+      await reader.query('set local idle_in_transaction_session_timeout = 0');
+      await reader.query('select count(*) from transactions');
       opened.resolve();
       await new Promise<void>((resolve) => {
         endSnapshot = resolve;
       });
-      await connection.query('rollback');
-      await connection.query('reset idle_in_transaction_session_timeout');
     });
     await opened.promise;
   });
@@ -46,17 +43,19 @@ describe('queues under a snapshot that is held open', () => {
 
   /** The pages that a statement reads, without its effect. */
   async function pagesOf(text: string, values: unknown[]): Promise<number> {
-    return await base.db.withConnection(async (connection) => {
-      await connection.query('begin');
-      const [row] = await connection.query<{ 'QUERY PLAN': Plan[] }>(
+    const undo = new Error('rolled back on purpose');
+    let plan: Plan['Plan'] | undefined;
+    const tried = base.db.transaction(async (tx) => {
+      const [row] = await tx.query<{ 'QUERY PLAN': Plan[] }>(
         `explain (analyze, buffers, costs off, timing off, format json) ${text}`,
         values,
       );
-      await connection.query('rollback');
-      const plan = row?.['QUERY PLAN'][0]?.Plan;
-      assert.ok(plan);
-      return plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
+      plan = row?.['QUERY PLAN'][0]?.Plan;
+      throw undo;
     });
+    await assert.rejects(tried, undo);
+    assert.ok(plan);
+    return plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
   }
 
   /** A context that notes the statements it runs. */

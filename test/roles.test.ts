@@ -6,7 +6,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { runCommand } from '../src/cli.ts';
+import { PAYMENTS_JOB } from '../src/payments/context.ts';
 import { readConfig } from '../src/platform/config.ts';
+import { listenForWork } from '../src/platform/work-signal.ts';
 import { type Server, startServer } from '../src/server.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { reservePort } from './ports.ts';
@@ -15,12 +18,12 @@ import { createShop, signBody } from './shop.ts';
 describe('an API process and a worker', () => {
   const folder = mkdtempSync(join(tmpdir(), 'simbi-roles-'));
   let database: TestDatabase;
+  const masterKey = randomBytes(32).toString('hex');
   let worker: Server;
   let api: Server;
 
   before(async () => {
     database = await createTestDatabase();
-    const masterKey = randomBytes(32).toString('hex');
     const start = async (role: string) => {
       const port = String(await reservePort());
       const settings = {
@@ -59,5 +62,36 @@ describe('an API process and a worker', () => {
       assert.ok(tries < 1_200, 'the report of the operator was taken');
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
+  });
+
+  /** As the demo account, whose credentials are in the folder of the API process. */
+  async function command(...args: string[]): Promise<void> {
+    let said = '';
+    const environment = { DATABASE_URL: database.url, DATA_DIR: join(folder, 'api'), MASTER_KEY: masterKey };
+    const terminal = {
+      environment: { ...environment, LOG_LEVEL: 'silent', PORT: String(api.ctx.config.port) },
+      interactive: false,
+      out: () => undefined,
+      say(text: string) {
+        said += text;
+      },
+      bold: (text: string) => text,
+      readInput: () => Promise.resolve(null),
+    };
+    assert.equal(await runCommand(terminal, args), 0, said);
+  }
+
+  test('workers hear of a payout that a command ordered', async () => {
+    await command('topup', '100000', 'UGX');
+    const listening = Promise.withResolvers<void>();
+    const heard = Promise.withResolvers<void>();
+    const listener = listenForWork(database.url, api.ctx.log, (job) => {
+      if (job === null) listening.resolve();
+      if (job === PAYMENTS_JOB) heard.resolve();
+    });
+    await listening.promise;
+    await command('payout', 'create', '5000', 'UGX', '--phone', '0772123000', '--yes');
+    await heard.promise;
+    await listener.stop();
   });
 });

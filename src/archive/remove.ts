@@ -3,7 +3,7 @@
 
 import { COMMAND_LINE, recordAudit } from '../holders/audit.ts';
 import { evidenceUpTo, findArchivedMonth, removeArchivedEvidence } from '../payments/archived-rows.ts';
-import { connectForCopy } from '../platform/copy-connection.ts';
+import { beginCopy, connectForCopy } from '../platform/copy-connection.ts';
 import type { Database } from '../platform/db.ts';
 import type { Month } from '../platform/months.ts';
 import { ArchiveError, fileName, listArchive, type Manifest } from './month-folder.ts';
@@ -64,6 +64,7 @@ async function compareEvidence({ databaseUrl }: RemoveOptions, month: Month, man
   if (!file) throw new ArchiveError(`The archive of ${month.name} has no evidence.`);
   const client = await connectForCopy(databaseUrl, 'simbi-archive');
   try {
+    await beginCopy(client, 'read');
     const database = await contentOf(client, evidenceUpTo(month, BigInt(manifest.last_evidence)));
     if (database.content_sha256 !== file.content_sha256)
       throw new ArchiveError(

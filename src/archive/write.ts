@@ -14,7 +14,7 @@ import { REQUEST_ROWS } from '../holders/request-log.ts';
 import { BLOCK_ROWS, TRANSFER_ROWS } from '../ledger/archived-rows.ts';
 import { lastBlockAt } from '../ledger/chain.ts';
 import { EVIDENCE_ROWS, newestEvidence, oldestTransaction, TRANSACTION_ROWS } from '../payments/archived-rows.ts';
-import { connectForCopy, readerOf } from '../platform/copy-connection.ts';
+import { beginCopy, connectForCopy, readerOf } from '../platform/copy-connection.ts';
 import type { Database, Reader } from '../platform/db.ts';
 import { readMigrations } from '../platform/migrate.ts';
 import { type ArchivedRows, type Month, monthsUntil } from '../platform/months.ts';
@@ -100,7 +100,7 @@ async function writeMonth(options: WriteOptions, month: Month): Promise<WrittenM
 async function withSnapshot<T>(databaseUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = await connectForCopy(databaseUrl, 'simbi-archive');
   try {
-    await client.query('begin isolation level repeatable read read only');
+    await beginCopy(client, 'read');
     return await work(client);
   } finally {
     await client.end();

@@ -4,7 +4,7 @@
 
 import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
-import { connectForCopy, readerOf } from '../platform/copy-connection.ts';
+import { beginCopy, connectForCopy, readerOf } from '../platform/copy-connection.ts';
 import { keyCheck, localWrapperName, signBackup } from '../platform/key-wrapper.ts';
 import { readWrapperNames } from '../platform/vault-keys.ts';
 import { BackupError, type BackupWriter, createBackupWriter } from './backup-file.ts';
@@ -52,7 +52,7 @@ export async function writeBackup(options: BackupOptions): Promise<WrittenBackup
   const reader = await connectForCopy(options.databaseUrl, 'simbi-backup');
   let writer: BackupWriter | null = null;
   try {
-    await keeper.query('begin isolation level repeatable read read only');
+    await beginCopy(keeper, 'read');
     const snapshot = (await keeper.query<{ id: string }>('select pg_export_snapshot() as id')).rows[0]?.id ?? '';
     const header = await describe(keeper, options);
     writer = await createBackupWriter(options.path, options.encryption ?? null);
@@ -87,7 +87,7 @@ async function copyTables(
   let rowsBefore = 0;
   for (const { name, columns } of tables) {
     onProgress?.({ table: name, rows: rowsBefore, expectedRows: Math.max(expectedRows, rowsBefore) });
-    await client.query('begin isolation level repeatable read read only');
+    await beginCopy(client, 'read');
     await client.query(`set transaction snapshot ${pg.escapeLiteral(snapshot)}`);
     await writer.write('T', { name, columns });
     const list = columns.map((column) => pg.escapeIdentifier(column)).join(', ');

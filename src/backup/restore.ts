@@ -4,7 +4,7 @@
 import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
-import { connectForCopy } from '../platform/copy-connection.ts';
+import { beginCopy, connectForCopy } from '../platform/copy-connection.ts';
 import type { Tx } from '../platform/db.ts';
 import { keyCheck, localWrapperName, signBackup } from '../platform/key-wrapper.ts';
 import { migrate, readMigrations } from '../platform/migrate.ts';
@@ -81,7 +81,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<CheckedBac
     await prepareSchema(options.databaseUrl, file.header, options.onStep);
     const client = await connectForCopy(options.databaseUrl, 'simbi-restore');
     try {
-      await client.query('begin');
+      await beginCopy(client, 'write');
       const summary = await load(client, file, options).catch(async (error: unknown) => {
         // The database rejected a row. Most likely the file is damaged there; then report that instead.
         await checkBackup(options.path, undefined, keys);
@@ -312,7 +312,7 @@ function read<T>(frame: BackupFrame): T {
 const expectedOf = (header: BackupHeader) => header.tables.reduce((sum, table) => sum + table.estimatedRows, 0);
 
 async function inTransaction(client: pg.Client, perform: () => Promise<void>): Promise<void> {
-  await client.query('begin');
+  await beginCopy(client, 'write');
   await perform();
   await client.query('commit');
 }

@@ -72,19 +72,11 @@ export async function importStatement(
 
 /** Two processes with the same file would count each other's lines as known. The lock ends with the process. */
 async function aloneWith<T>(ctx: PaymentsContext, sha256: Buffer, work: () => Promise<T>): Promise<T> {
-  const key = sha256.readBigInt64BE(0);
-  return await ctx.db.withConnection(async (connection) => {
-    const [lock] = await connection.query<{ isOurs: boolean }>('select pg_try_advisory_lock($1) as "isOurs"', [key]);
-    if (!lock?.isOurs)
-      throw new Problem('invalid_params', {
-        status: 409,
-        message: 'This file is being read now. Wait until it is done.',
-      });
-    try {
-      return await work();
-    } finally {
-      await connection.query('select pg_advisory_unlock($1)', [key]);
-    }
+  return await ctx.db.withLock(sha256.readBigInt64BE(0), work, () => {
+    throw new Problem('invalid_params', {
+      status: 409,
+      message: 'This file is being read now. Wait until it is done.',
+    });
   });
 }
 

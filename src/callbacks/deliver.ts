@@ -11,7 +11,7 @@ import type { Outbound } from '../platform/outbound.ts';
 import { deliveryOfEvent, deliveryOfRow, type PendingDelivery, readAnswer, sendDelivery } from './attempt.ts';
 import { CLAIM_PER_RECEIVER, type ClaimedRow, claimDeliveries, releaseLeases, tidyDeliveries } from './claim.ts';
 import { type DeliveryResult, recordDeliveryResults } from './delivery-results.ts';
-import type { RecordedEvent } from './events.ts';
+import { DELIVERY_JOB, type RecordedEvent } from './events.ts';
 import { createFairQueue, type ReceiverName, receiverKey } from './queue.ts';
 import { createReceiverHealth } from './receiver-health.ts';
 import { createKeyCache } from './signature.ts';
@@ -99,7 +99,7 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
     return rows.length;
   }
 
-  const waker = createWaker(ctx, { name: 'deliver_callbacks', pass });
+  const waker = createWaker(ctx, { name: DELIVERY_JOB, pass });
 
   async function idle(): Promise<void> {
     await waker.idle();
@@ -108,7 +108,7 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
   }
 
   return {
-    name: 'deliver_callbacks',
+    name: DELIVERY_JOB,
     pass,
     wake: () => waker.wake(),
     deliverFresh(events) {

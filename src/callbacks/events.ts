@@ -7,6 +7,8 @@ import { columns } from '../platform/columns.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { deriveHolderUuid, publicId } from '../platform/ids.ts';
 
+/** The name of the background job that sends callbacks. */
+export const DELIVERY_JOB = 'deliver_callbacks';
 /** How long fresh deliveries belong to the process that wrote them. After a crash they are claimed when the lease ends. */
 export const LEASE_MS = 30_000;
 

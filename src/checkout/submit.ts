@@ -11,8 +11,8 @@ import { refOf } from '../payments/transactions.ts';
 import type { Context } from '../platform/context.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Form, field, formOf } from '../platform/forms.ts';
-import { createRateLimiter } from '../platform/rate-limit.ts';
 import { constantTimeEqual } from '../platform/secrets.ts';
+import { createSharedLimiter } from '../platform/shared-limits.ts';
 import { MAX_AMOUNT_CHARACTERS } from '../platform/typed-amounts.ts';
 import {
   type AttemptRefusal,
@@ -82,8 +82,8 @@ type SubmitResult =
 export type FormSubmitter = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
 export function createFormSubmitter(ctx: PaymentsContext, engine: PaymentEngine): FormSubmitter {
-  const addresses = createRateLimiter(ctx.clock, ADDRESS_PER_SECOND, ADDRESS_BURST);
-  const links = createRateLimiter(ctx.clock, LINK_PER_SECOND, LINK_BURST);
+  const addresses = createSharedLimiter(ctx, 'payer_address', ADDRESS_PER_SECOND, ADDRESS_BURST);
+  const links = createSharedLimiter(ctx, 'link', LINK_PER_SECOND, LINK_BURST);
   const mayPay = (address: string, linkId: string) => addresses.take(address).allowed && links.take(linkId).allowed;
 
   return async (request, reply) => {

@@ -139,9 +139,11 @@ async function checkDatabase(config: Config, onProgress: (sentence: string) => v
     }
   } catch (error) {
     const fix = config.databaseUrl
-      ? 'Check DATABASE_URL (host, port, name, user, password) and that PostgreSQL 15 or newer is running there.'
+      ? 'Check DATABASE_URL (host, port, name, user, password) and that PostgreSQL 15 or newer is running there. ' +
+        'Behind a pooler that refuses a startup parameter, add ?pooler=transaction.'
       : `Read ${dataPath(config, 'postgres', 'postgres.log')}.`;
-    const detail = `${where}: ${error instanceof Error ? error.message : String(error)}`;
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    const detail = `${where}: ${cause instanceof Error ? cause.message : String(cause)}`;
     return [{ check: 'database', ok: false, detail, fix }];
   }
 }

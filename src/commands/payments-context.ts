@@ -1,9 +1,11 @@
 // For commands that act for a holder directly on the database, like the console. A running gateway does the work that
 // they order.
 
+import { DELIVERY_JOB } from '../callbacks/events.ts';
 import type { Actor } from '../holders/audit.ts';
 import type { Holder } from '../holders/holders.ts';
-import type { PaymentsContext } from '../payments/context.ts';
+import { PAYMENTS_JOB, type PaymentsContext } from '../payments/context.ts';
+import type { PaymentEngine } from '../payments/engine.ts';
 import type { Context } from '../platform/context.ts';
 import { runningServer } from '../running-server.ts';
 import { findClientId } from './remote.ts';
@@ -14,15 +16,22 @@ export const HOLDER_OPTION = [
   'the holder; default: the one of your credentials, or the only one',
 ] as const;
 
-/** This process sends nothing: the order is a due row, and a worker of the gateway sends it. */
-export const NO_ENGINE = { wake: () => undefined };
+/** The engine of a command. It sends nothing: the order is a due row, and the workers hear of it at once. */
+export function workersOf(ctx: PaymentsContext): Pick<PaymentEngine, 'wake'> {
+  return { wake: () => ctx.tellOthers(PAYMENTS_JOB) };
+}
 
 /** Opens the gateway for one operation about money. This process sends nothing, neither to operators nor to receivers. */
 export function withPayments<T>(terminal: Terminal, work: (ctx: PaymentsContext) => Promise<T>): Promise<T> {
   return withContext(terminal, async (base) => {
     // Loaded only here, so that commands without payments start sooner.
     const { openPayments } = await import('../open-payments.ts');
-    const payments = await openPayments(base, { sandboxOperatorUrl: () => null, sendCallbacksNow: () => undefined });
+    const payments: Awaited<ReturnType<typeof openPayments>> = await openPayments(base, {
+      sandboxOperatorUrl: () => null,
+      sendCallbacksNow(events) {
+        if (events.length > 0) payments.ctx.tellOthers(DELIVERY_JOB);
+      },
+    });
     try {
       return await work(payments.ctx);
     } finally {

@@ -23,11 +23,11 @@ import { writeCsv } from '../platform/csv.ts';
 import { formatAmount } from '../platform/money.ts';
 import {
   HOLDER_OPTION,
-  NO_ENGINE,
   requireActor,
   requireHolder,
   sayWhenSent,
   withPayments,
+  workersOf,
 } from './payments-context.ts';
 import { createProgressBar } from './progress.ts';
 import { addCommand, CommandError, confirm, EXIT, print, type Terminal } from './terminal.ts';
@@ -99,7 +99,7 @@ function importPayouts(terminal: Terminal, path: string, options: ImportOptions)
     const { refOf } = await import('../payments/transactions.ts');
     const ordered = await orderPayoutFile(
       ctx,
-      NO_ENGINE,
+      workersOf(ctx),
       actor,
       holder.id,
       { name: basename(path), rows },

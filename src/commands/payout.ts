@@ -11,11 +11,11 @@ import type { Status } from '../payments/states.ts';
 import { formatAmount } from '../platform/money.ts';
 import {
   HOLDER_OPTION,
-  NO_ENGINE,
   requireActor,
   requireHolder,
   sayWhenSent,
   withPayments,
+  workersOf,
 } from './payments-context.ts';
 import { payoutImportCommand } from './payout-import.ts';
 import {
@@ -105,10 +105,10 @@ async function approve(ctx: PaymentsContext, actor: Actor, holderId: bigint, ref
   const { payoutFileIdOf } = await import('../payments/payout-files.ts');
   if (payoutFileIdOf(ref) !== null) {
     const { approvePayoutFile } = await import('../payments/payout-file-decisions.ts');
-    return approvePayoutFile(ctx, NO_ENGINE, actor, holderId, ref);
+    return approvePayoutFile(ctx, workersOf(ctx), actor, holderId, ref);
   }
   const { approvePayout } = await import('../payments/order-decisions.ts');
-  await approvePayout(ctx, NO_ENGINE, actor, holderId, ref);
+  await approvePayout(ctx, workersOf(ctx), actor, holderId, ref);
   return 1;
 }
 
@@ -192,7 +192,7 @@ function createPayout(terminal: Terminal, amount: string, currency: string, opti
     for (const { earlier } of similar)
       terminal.say(`  The same number was paid the same amount by ${earlier?.ref} in the last seven days.`);
     await confirm(terminal, options, 'Order this payout? It cannot be cancelled after it was sent.');
-    const [result] = await orderPayouts(ctx, NO_ENGINE, actor, holder.id, [order], {
+    const [result] = await orderPayouts(ctx, workersOf(ctx), actor, holder.id, [order], {
       confirmedRepeats: repeatsKey(similar),
     });
     if (!result?.ok) throw tooLow;

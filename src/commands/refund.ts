@@ -6,11 +6,11 @@ import type { RefundRequest } from '../payments/refunds.ts';
 import { formatAmount } from '../platform/money.ts';
 import {
   HOLDER_OPTION,
-  NO_ENGINE,
   requireActor,
   requireHolder,
   sayWhenSent,
   withPayments,
+  workersOf,
 } from './payments-context.ts';
 import { addCommand, CommandError, confirm, EXIT, print, requireAmount, type Terminal, table } from './terminal.ts';
 
@@ -29,7 +29,7 @@ export function refundCommands(group: Command, terminal: Terminal): void {
       await withPayments(terminal, async (ctx) => {
         const { approveRefund } = await import('../payments/order-decisions.ts');
         const holder = await requireHolder(terminal, ctx, options.holder);
-        await approveRefund(ctx, NO_ENGINE, await requireActor(ctx, holder, options.as), holder.id, ref);
+        await approveRefund(ctx, workersOf(ctx), await requireActor(ctx, holder, options.as), holder.id, ref);
         print(terminal, options, { ref, approved: true }, `${ref} is approved.`);
         sayWhenSent(terminal, ctx, 1);
       });
@@ -109,7 +109,7 @@ function createRefund(terminal: Terminal, ref: string, options: CreateOptions): 
       reason: options.reason,
       asPayout: options.asPayout,
     };
-    const refund: Refund = await refunds.createRefund(ctx, NO_ENGINE, actor, holder.id, request);
+    const refund: Refund = await refunds.createRefund(ctx, workersOf(ctx), actor, holder.id, request);
     const record = refundRecord(refund);
     print(terminal, options, { ...record, waits_for_approval: refund.approval === 'waiting' }, record.ref);
     if (refund.approval === 'waiting')

@@ -7,7 +7,7 @@ import type { SettlementResult } from '../books/settlements.ts';
 import type { Context } from '../platform/context.ts';
 import { formatAmount } from '../platform/money.ts';
 import { dayIn, isCalendarDay } from '../platform/time-zones.ts';
-import { HOLDER_OPTION, NO_ENGINE, requireHolder, sayWhenSent, withPayments } from './payments-context.ts';
+import { HOLDER_OPTION, requireHolder, sayWhenSent, withPayments, workersOf } from './payments-context.ts';
 import { settleOperatorCommand } from './settle-operator.ts';
 import { settleRuleCommand } from './settle-rule.ts';
 import {
@@ -55,7 +55,7 @@ function addRun(group: Command, terminal: Terminal): void {
       await withPayments(terminal, async (ctx) => {
         if (currency === undefined) {
           const { settleDue } = await import('../books/settlement-schedule.ts');
-          const due = await settleDue(ctx, NO_ENGINE);
+          const due = await settleDue(ctx, workersOf(ctx));
           return print(terminal, options, { due }, `${due} wallets were due.`);
         }
         const [{ takeSettlement }, { COMMAND_LINE }] = await Promise.all([
@@ -68,7 +68,7 @@ function addRun(group: Command, terminal: Terminal): void {
         // One a day unless more are meant: a command that is repeated after a crash pays once.
         const period = `hand-${dayIn(holder.time_zone, ctx.clock.now())}`;
         const request = { holderId: holder.id, currency: code, period, amount, again: options.again === true };
-        await sayResult(terminal, options, ctx, await takeSettlement(ctx, NO_ENGINE, COMMAND_LINE, request));
+        await sayResult(terminal, options, ctx, await takeSettlement(ctx, workersOf(ctx), COMMAND_LINE, request));
       });
     });
 }

@@ -102,7 +102,7 @@ async function collect(credentials: Credentials, mobile: string, amount: string)
 
 /** Orders a payout with test money, as the console does: the API has no payouts. */
 async function orderPayout(terminal: Terminal, mobile: string, amount: bigint): Promise<string> {
-  const { NO_ENGINE, requireHolder, withPayments } = await import('./payments-context.ts');
+  const { requireHolder, withPayments, workersOf } = await import('./payments-context.ts');
   return withPayments(terminal, async (ctx) => {
     const [{ COMMAND_LINE }, { topUpSandbox }, { readPayout }, { orderPayouts }, similar, { refOf }] =
       await Promise.all([
@@ -125,7 +125,7 @@ async function orderPayout(terminal: Terminal, mobile: string, amount: bigint): 
     // The same test payout is ordered again and again.
     const repeats = await similar.findSimilarPayouts(ctx, ctx.db, holder.id, [order]);
     const confirmedRepeats = similar.repeatsKey(repeats);
-    const [result] = await orderPayouts(ctx, NO_ENGINE, COMMAND_LINE, holder.id, [order], { confirmedRepeats });
+    const [result] = await orderPayouts(ctx, workersOf(ctx), COMMAND_LINE, holder.id, [order], { confirmedRepeats });
     if (!result?.ok) throw new CommandError(`The KES balance of ${holder.name} is too low.`, EXIT.paymentFailed);
     return refOf(result.transaction);
   });

@@ -1,11 +1,10 @@
-// What is limited: guesses of a secret, per process, and the requests of an integration and of a holder, over all processes.
+// What is limited over all processes: wrong keys of an integration, and the requests of an integration and of a holder.
 
 import { limitKey } from '../platform/addresses.ts';
-import type { Clock } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
 import { Problem } from '../platform/errors.ts';
 import { perProcess } from '../platform/memory.ts';
-import { createFailureCounter } from '../platform/rate-limit.ts';
+import { sha256 } from '../platform/secrets.ts';
 import { createSharedLimiter } from '../platform/shared-limits.ts';
 
 const FAILURES_PER_SUBJECT = 10;
@@ -21,25 +20,26 @@ type GuessLimit = {
   addFailure(subject: string, address: string): void;
 };
 
-function createGuessLimit(clock: Clock): GuessLimit {
-  const failures = createFailureCounter(clock, WINDOW_SECONDS);
+/** Guesses of an integration's secret_key. It is too long to be found by trying, so the count may be shared a second late. */
+export const credentialGuesses = perProcess((ctx: Context): GuessLimit => {
+  const perMinute = (failures: number) => createSharedLimiter(ctx, 'credentials', failures / WINDOW_SECONDS, failures);
+  const subjects = perMinute(FAILURES_PER_SUBJECT);
+  const addresses = perMinute(FAILURES_PER_ADDRESS);
+  // Hashed, because a stranger may send a name of any length.
+  const subjectKey = (from: string, subject: string) => `${from} ${sha256(subject).toString('base64url')}`;
   return {
     refuse(subject, address) {
       const from = limitKey(address);
-      const tooMany =
-        failures.count(`${from} ${subject}`) >= FAILURES_PER_SUBJECT || failures.count(from) >= FAILURES_PER_ADDRESS;
-      if (tooMany) throw new Problem('rate_limited', { retryAfterSeconds: WINDOW_SECONDS });
+      if (!subjects.hasRoom(subjectKey(from, subject)) || !addresses.hasRoom(from))
+        throw new Problem('rate_limited', { retryAfterSeconds: WINDOW_SECONDS });
     },
     addFailure(subject, address) {
       const from = limitKey(address);
-      failures.add(`${from} ${subject}`);
-      failures.add(from);
+      subjects.take(subjectKey(from, subject), from);
+      addresses.take(from);
     },
   };
-}
-
-/** Guesses of an integration's secret_key. */
-export const credentialGuesses = perProcess((ctx: Context) => createGuessLimit(ctx.clock));
+});
 
 /** Requests of each integration, in a burst of up to two seconds' worth. */
 export const integrationRate = perProcess((ctx: Context) =>

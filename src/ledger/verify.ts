@@ -52,14 +52,9 @@ export async function verifyLedger(ctx: Pick<Context, 'db'>, options: VerifyLedg
     differencesInAll++;
     if (differences.length < MAX_DIFFERENCES) differences.push(difference);
   };
-  const { complete, ...checked } = await ctx.db.withConnection(async (connection) => {
-    await connection.query('begin isolation level repeatable read read only');
-    try {
-      return await verifySnapshot(connection, options, report, () => ({ differences, differencesInAll }));
-    } finally {
-      await connection.query('rollback');
-    }
-  });
+  const { complete, ...checked } = await ctx.db.snapshot((reader) =>
+    verifySnapshot(reader, options, report, () => ({ differences, differencesInAll })),
+  );
   return { ok: differencesInAll === 0, checked, differences, differencesInAll, complete };
 }
 

@@ -11,6 +11,9 @@ import type { Transaction } from './transactions.ts';
 /** Called inside the transaction that books collections. Payment links are closed this way. */
 export type CollectionsHook = (tx: Tx, collections: Transaction[], at: Date) => Promise<void>;
 
+/** The name of the background job that runs the engine. */
+export const PAYMENTS_JOB = 'payments';
+
 export type PaymentsContext = Context & {
   readonly catalog: Catalog;
   readonly rails: RailRegistry;

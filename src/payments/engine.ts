@@ -12,7 +12,7 @@ import type { Observation } from '../rails/rail.ts';
 import { applyBatch } from './apply-batch.ts';
 import { type CallLimits, createCallLimits } from './call-limits.ts';
 import { canBeAsked, capabilitiesFor } from './capabilities.ts';
-import type { PaymentsContext } from './context.ts';
+import { PAYMENTS_JOB, type PaymentsContext } from './context.ts';
 import { enterFloatGate, forgetFloat, type GateAnswer } from './float-gate.ts';
 import { holdPayout, isRefusedForFloat } from './float-waits.ts';
 import { isSentAsPayout, queryOperator, type SubmitReply, submitToOperator } from './operator-calls.ts';
@@ -31,8 +31,6 @@ const MAX_QUEUED = 1_000;
 const CLAIM_LIMIT = 200;
 const ASKED_RECENTLY_MS = 2_000;
 const MAX_ASKED = 10_000;
-/** The name of the background job that runs the engine. */
-export const PAYMENTS_JOB = 'payments';
 /** How long a payout of a suspended holder waits before it is looked at again; resuming the holder makes it due at once. */
 const SUSPENDED_PAUSE_MS = 60_000;
 /** Payers wait for outcomes, so the rest is short; it leaves half of the time to requests. */

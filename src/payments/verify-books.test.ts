@@ -169,7 +169,7 @@ describe('money 30: runs of ledger verify', () => {
 
   test('review: a run in the background that fails at the same page again and again ends, and the next can begin', async () => {
     const run = await newRun(null, true);
-    const broken = { ...ctx, db: { ...ctx.db, withConnection: () => Promise.reject(new Error('too slow')) } };
+    const broken = { ...ctx, db: { ...ctx.db, snapshot: () => Promise.reject(new Error('too slow')) } };
     for (let hours = 0; hours < 7; hours++) {
       await verifyInBackground(broken).catch(() => undefined);
       ctx.clock.advance(3_600_000);

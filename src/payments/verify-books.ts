@@ -145,15 +145,10 @@ async function runPage(
   after: PagePosition | null,
 ): Promise<{ page: Page; findings: Finding[] } | null> {
   const eventFloor = lowestUuid(new Date(ctx.clock.millis() - EVENTS_KEPT_MS));
-  return await ctx.db.withConnection(async (connection) => {
-    await connection.query('begin isolation level repeatable read read only');
-    try {
-      await connection.query('set local enable_seqscan = off');
-      const page = await stage.next(connection, after, scope);
-      return page && { page, findings: await runChecks(connection, page, eventFloor, options.more) };
-    } finally {
-      await connection.query('rollback');
-    }
+  return await ctx.db.snapshot(async (reader) => {
+    await reader.query('set local enable_seqscan = off');
+    const page = await stage.next(reader, after, scope);
+    return page && { page, findings: await runChecks(reader, page, eventFloor, options.more) };
   });
 }
 

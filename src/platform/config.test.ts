@@ -140,6 +140,17 @@ describe('settings', () => {
     assert.equal(errorsOf({ MIGRATION_DATABASE_URL: 'postgres://owner:p@db/simbi' }).length, 1);
   });
 
+  test('a URL may say that a pooler lends connections by transaction; LISTEN cannot go through one', () => {
+    const url = 'postgres://app:p@db:6432/simbi';
+    assert.deepEqual(errorsOf({ DATABASE_URL: `${url}?pooler=transaction`, DATABASE_LISTEN_URL: url }), []);
+    assert.match(
+      errorsOf({ DATABASE_URL: `${url}?pooler=yes` })[0] ?? '',
+      /^DATABASE_URL may say \?pooler=transaction/,
+    );
+    const listening = { DATABASE_URL: url, DATABASE_LISTEN_URL: `${url}?pooler=transaction` };
+    assert.match(errorsOf(listening)[0] ?? '', /^DATABASE_LISTEN_URL must go to PostgreSQL itself/);
+  });
+
   test('live mode asks for a key, a database and an https address', () => {
     assert.deepEqual(errorsOf(LIVE), []);
     const table: [given: Environment, error: RegExp][] = [

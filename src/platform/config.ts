@@ -4,7 +4,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isAddressOrRange, isLoopback } from './addresses.ts';
-import { isTrustedConnection, parseDatabaseUrl } from './database-url.ts';
+import { hasUnknownPooler, isPooled, isTrustedConnection, parseDatabaseUrl } from './database-url.ts';
 import { isEmail } from './email.ts';
 
 /** What the specification writes where the brand belongs. */
@@ -157,11 +157,16 @@ export const SETTINGS = {
   DATA_DIR: text('Folder for the embedded database, the demo credentials and the sandbox master key.', './data'),
   DATABASE_URL: secret(
     'PostgreSQL 15 or newer, postgres://user:password@host:port/name. Several servers, host:port,host:port: the one that takes changes ' +
-      'is found, and found again after a failover. Empty: an embedded PostgreSQL in DATA_DIR.',
+      'is found, and found again after a failover. Behind PgBouncer or another pooler: ?pooler=transaction. ' +
+      'Empty: an embedded PostgreSQL in DATA_DIR.',
   ),
   MIGRATION_DATABASE_URL: secret(
     'The same database for a login that owns its tables: it migrates and restores, the service never uses it. ' +
       'Empty: DATABASE_URL migrates too, and the service gives up its rights.',
+  ),
+  DATABASE_LISTEN_URL: secret(
+    'The same database without the pooler, for the one connection of a worker on which it hears of new work (LISTEN). ' +
+      'Empty: DATABASE_URL, or, where that goes through a pooler, none: the worker looks for work every second.',
   ),
   ALLOW_DATABASE_WITHOUT_TLS: flag(
     'Live mode on a database of another machine without sslmode=verify-full, in a network that you trust.',
@@ -422,7 +427,11 @@ function keyErrors(config: Config): string[] {
 
 function databaseErrors(config: Config): string[] {
   const errors: string[] = [];
-  const urls = { DATABASE_URL: config.databaseUrl, MIGRATION_DATABASE_URL: config.migrationDatabaseUrl };
+  const urls = {
+    DATABASE_URL: config.databaseUrl,
+    MIGRATION_DATABASE_URL: config.migrationDatabaseUrl,
+    DATABASE_LISTEN_URL: config.databaseListenUrl,
+  };
   for (const [name, url] of Object.entries(urls)) {
     if (!url) continue;
     if (!parseDatabaseUrl(url)) errors.push(`${name} must begin with postgres://`);
@@ -431,9 +440,12 @@ function databaseErrors(config: Config): string[] {
         `${name} must end with ?sslmode=verify-full in live mode: the connection to another machine is encrypted, and its ` +
           'certificate is checked. Set ALLOW_DATABASE_WITHOUT_TLS=true to do without',
       );
+    else if (hasUnknownPooler(url)) errors.push(`${name} may say ?pooler=transaction, and nothing else of a pooler`);
+    if (name !== 'DATABASE_URL' && !config.databaseUrl)
+      errors.push(`${name} is for the database of DATABASE_URL, which is not set`);
   }
-  if (config.migrationDatabaseUrl && !config.databaseUrl)
-    errors.push('MIGRATION_DATABASE_URL is for the database of DATABASE_URL, which is not set');
+  if (config.databaseListenUrl && parseDatabaseUrl(config.databaseListenUrl) && isPooled(config.databaseListenUrl))
+    errors.push('DATABASE_LISTEN_URL must go to PostgreSQL itself: LISTEN needs a connection of its own');
   return errors;
 }
 

@@ -31,6 +31,21 @@ export function asRole(databaseUrl: string, role: string): string {
   return servers.includes(',') ? url.toString().replace(PARTS, `$1${servers}$3`) : url.toString();
 }
 
+const POOLER = 'pooler';
+
+/**
+ * Whether a pooler stands before the database that lends a connection for one transaction only: ?pooler=transaction. Then nothing
+ * can be left on a connection (settings, locks, prepared statements, LISTEN), and nothing asked for when it opens.
+ */
+export function isPooled(databaseUrl: string): boolean {
+  return requireUrl(databaseUrl).searchParams.get(POOLER) === 'transaction';
+}
+
+/** Whether the URL says of a pooler what we do not know. */
+export function hasUnknownPooler(databaseUrl: string): boolean {
+  return requireUrl(databaseUrl).searchParams.has(POOLER) && !isPooled(databaseUrl);
+}
+
 /** The login of a database URL; empty: the driver chooses it. */
 export function loginOf(databaseUrl: string): string {
   return decodeURIComponent(requireUrl(databaseUrl).username);

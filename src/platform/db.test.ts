@@ -81,7 +81,7 @@ describe('the database', () => {
 
   test('while every connection is in use the next caller gets 503, and later ones are served', async () => {
     const letGo = Promise.withResolvers<void>();
-    const holders = Array.from({ length: 3 }, () => db.withConnection(() => letGo.promise));
+    const holders = Array.from({ length: 3 }, () => db.snapshot(() => letGo.promise));
     await assert.rejects(db.query('select 1'), { code: 'database_unavailable', status: 503 });
     letGo.resolve();
     await Promise.all(holders);
@@ -122,7 +122,7 @@ describe('the database', () => {
         await assert.rejects(stray, /has ended/);
       });
       let connection: Reader | undefined;
-      await one.withConnection(async (lent) => {
+      await one.snapshot(async (lent) => {
         connection = lent;
       });
       await assert.rejects(async () => connection?.query('select 1'), /has ended/);

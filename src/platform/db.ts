@@ -1,13 +1,17 @@
 // PostgreSQL: one pool, and transactions that retry deadlocks. Success is reported only when the commit is certain:
 // a doubtful commit becomes `outcome_unknown`, and a transaction refuses statements after its end.
+//
+// A connection that is ours alone is given its role and time-outs when it opens, and keeps prepared statements. Behind a pooler
+// (?pooler=transaction) it is lent for one transaction: then each transaction begins with them, and no statement has a name.
 
 import assert from 'node:assert/strict';
 import pg from 'pg';
 import { noteCommit } from './commit-tracking.ts';
 import { type CommitState, type CommitWatch, createCommitWatch } from './commit-watch.ts';
+import { busyAsProblem, lossOf, withRetries } from './database-errors.ts';
 import { SERVICE_ROLE, TENANT_ROLE } from './database-roles.ts';
 import { clientOf, connectClient, DatabaseServers } from './database-servers.ts';
-import { asRole } from './database-url.ts';
+import { asRole, isPooled } from './database-url.ts';
 import { Problem } from './errors.ts';
 
 const STATEMENT_TIMEOUT_MS = 8_000;
@@ -19,9 +23,6 @@ const ANSWER_MARGIN_MS = 500;
 const LOCK_TIMEOUT_MS = 4_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
 const ACQUIRE_TIMEOUT_MS = 1_000;
-const MAX_TRIES = 5;
-/** Each try waits for its lock until LOCK_TIMEOUT_MS; more of them would take longer than a caller waits. */
-const MAX_LOCK_TRIES = 2;
 /** A statement without one of these words changes nothing. */
 const CHANGES = /\b(?:insert|update|delete|post_transfers)\b/i;
 
@@ -50,8 +51,13 @@ export interface Database extends Reader {
    * within the next second: a line of a log, or the record of a call that is then made again under the same id.
    */
   unflushed<R extends object = Record<string, unknown>>(statement: Statement, values?: unknown[]): Promise<R[]>;
-  /** One connection for work that must stay on it (advisory locks, cursors); returned to the pool afterwards. */
-  withConnection<T>(work: (connection: Reader) => Promise<T>): Promise<T>;
+  /** Everything that `work` reads is as of one moment, however long it takes. It changes nothing. */
+  snapshot<T>(work: (reader: Reader) => Promise<T>): Promise<T>;
+  /**
+   * Does `work` while no other process does any under this key. If one does: waits some seconds for it, or returns what `ifTaken`
+   * returns. The lock ends with the work or with the process. It is held by a transaction of its own, in which nothing is done.
+   */
+  withLock<T>(key: bigint, work: () => Promise<T>, ifTaken?: () => T): Promise<T>;
   /**
    * The same database for what one holder reads: `query` runs under row-level security, so a statement that forgets the holder
    * shows no row of another. What writes, and transactions, have the rights of the service.
@@ -86,15 +92,16 @@ export function connectDatabase(options: DatabaseOptions): Database {
     query: (statement, values) => busyAsProblem(() => runStatement(shared, statement, values)),
     transaction: (work) => withRetries(() => runTransaction(shared, work)),
     single: (work) => withRetries(() => work(singleStatement(shared))),
-    unflushed: (statement, values) => withRetries(() => runUnflushed(shared, statement, values)),
-    withConnection: (work) => busyAsProblem(() => runOnConnection(shared, work)),
+    unflushed: (statement, values) => withRetries(() => runStatement(shared, statement, values, UNFLUSHED)),
+    snapshot: (work) => busyAsProblem(() => runSnapshot(shared, work)),
+    withLock: (key, work, ifTaken) => busyAsProblem(() => runLocked(shared, key, work, ifTaken)),
     forHolder: (holderId) => ({
       ...db,
       query: (statement, values) =>
         busyAsProblem(() =>
           mayChange(statement)
             ? runStatement(shared, statement, values)
-            : readForHolder(shared, holderId, statement, values),
+            : runStatement(shared, ofHolder(statement), values, { begin: beginForHolder(holderId) }),
         ),
     }),
     commitState: () => shared.commits.check(),
@@ -111,14 +118,23 @@ type Shared = {
   servers: DatabaseServers;
   commits: CommitWatch;
   counters: Database['counters'];
+  /** What every transaction begins with, because its connection cannot keep it; null: the connection is ours and does. */
+  settings: string | null;
   /** Connections whose last commit was acknowledged by this server but not by the standby. */
   doubtful: WeakSet<object>;
 };
 
 function openPool(options: DatabaseOptions): Shared {
-  const connectionString = options.as === 'owner' ? options.url : asRole(options.url, SERVICE_ROLE);
-  const servers = new DatabaseServers(connectionString);
+  const role = options.as === 'owner' ? null : SERVICE_ROLE;
   const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
+  const timeouts = {
+    statement_timeout: statementTimeoutMs,
+    lock_timeout: options.lockTimeoutMs ?? LOCK_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+  };
+  const pooled = isPooled(options.url);
+  const connectionString = role === null || pooled ? options.url : asRole(options.url, role);
+  const servers = new DatabaseServers(connectionString);
   const connection = {
     connectionString,
     connectionTimeoutMillis: options.acquireTimeoutMs ?? ACQUIRE_TIMEOUT_MS,
@@ -127,13 +143,11 @@ function openPool(options: DatabaseOptions): Shared {
   };
   const pool = new pg.Pool({
     ...connection,
+    ...(pooled ? {} : timeouts),
     Client: clientOf(servers),
     max: options.poolSize ?? 10,
     idleTimeoutMillis: 30_000,
-    statement_timeout: statementTimeoutMs,
     query_timeout: statementTimeoutMs + ANSWER_MARGIN_MS,
-    lock_timeout: options.lockTimeoutMs ?? LOCK_TIMEOUT_MS,
-    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
     // Statements issued at the same time are sent together instead of waiting for each other's answers.
     pipeline: true,
   });
@@ -148,7 +162,19 @@ function openPool(options: DatabaseOptions): Shared {
     client.on('error', () => undefined);
   });
   const commits = createCommitWatch(() => connectClient(connection));
-  return { pool, servers, commits, doubtful, counters: { statements: 0, commits: 0 } };
+  const settings = pooled ? settingsOf(role, timeouts) : null;
+  return { pool, servers, commits, doubtful, settings, counters: { statements: 0, commits: 0 } };
+}
+
+/** `set local`: they end with the transaction, so the next that is lent the connection has none of them. */
+function settingsOf(role: string | null, timeouts: Record<string, number>): string {
+  const settings = Object.entries(timeouts).map(([name, value]) => `set local ${name} = ${value}`);
+  return [...(role === null ? [] : [`set local role ${role}`]), ...settings].join('; ');
+}
+
+/** Begins a transaction, in one message. `more` comes last, so it wins. */
+function beginWith({ settings }: Shared, begin = 'begin', more?: string): string {
+  return [begin, settings, more].filter(Boolean).join('; ');
 }
 
 /** A connection borrowed from the pool, usable until `end`. */
@@ -159,8 +185,6 @@ type Session = {
   end(): void;
   /** Whether a statement that may change rows was sent. */
   hasChanged(): boolean;
-  /** The answer of every statement sent so far. Answers come in the order of the statements, so the last is enough. */
-  drained(): Promise<unknown>;
 };
 
 /** A connection that cannot be made to one server is tried with the others. */
@@ -181,7 +205,6 @@ async function borrow(shared: Shared): Promise<Session> {
   const client = await connectFrom(shared);
   let hasEnded = false;
   let hasChanged = false;
-  let last: Promise<unknown> = Promise.resolve();
   return {
     client,
     async query<R extends object>(statement: Statement, values?: unknown[]): Promise<R[]> {
@@ -190,15 +213,12 @@ async function borrow(shared: Shared): Promise<Session> {
         shared.commits.require();
         hasChanged = true;
       }
-      const answer = send<R>(shared, client, statement, values);
-      last = answer;
-      return (await answer).rows;
+      return (await send<R>(shared, client, statement, values)).rows;
     },
     end: () => {
       hasEnded = true;
     },
     hasChanged: () => hasChanged,
-    drained: () => last.catch(() => undefined),
   };
 }
 
@@ -208,7 +228,9 @@ function mayChange(statement: Statement): boolean {
 
 function send<R extends object>(shared: Shared, client: pg.PoolClient, statement: Statement, values?: unknown[]) {
   shared.counters.statements++;
-  const query = typeof statement === 'string' ? { text: statement } : { name: statement.name, text: statement.text };
+  const { name, text }: { name?: string; text: string } =
+    typeof statement === 'string' ? { text: statement } : statement;
+  const query = name === undefined || shared.settings !== null ? { text } : { name, text };
   return client.query<R>(values ? { ...query, values } : query);
 }
 
@@ -220,7 +242,7 @@ async function runTransaction<T>(shared: Shared, work: (tx: Tx) => Promise<T>): 
   try {
     const tx: Tx = { isTransaction: true, query: session.query };
     // Sent together with the first statement of the work: one round trip less.
-    const [, result] = await Promise.all([client.query('begin'), work(tx)]);
+    const [, result] = await Promise.all([client.query(beginWith(shared)), work(tx)]);
     session.end();
     committing = true;
     const { command } = await (session.hasChanged()
@@ -247,15 +269,34 @@ async function runTransaction<T>(shared: Shared, work: (tx: Tx) => Promise<T>): 
   }
 }
 
-/** One statement outside any transaction: it commits by itself. */
-async function runStatement<R extends object>(shared: Shared, statement: Statement, values?: unknown[]): Promise<R[]> {
+/** What is special about the transaction of one statement. */
+type Manner = {
+  /** Left out: the statement is a transaction by itself, where the connection keeps its settings. */
+  begin?: readonly [begin: string, more: string];
+  /** Its commit waits for nothing, so it is not watched. */
+  isUnflushed?: true;
+};
+
+const UNFLUSHED: Manner = { begin: ['begin', 'set local synchronous_commit = off'], isUnflushed: true };
+
+/** One statement, which is a transaction by itself. */
+async function runStatement<R extends object>(
+  shared: Shared,
+  statement: Statement,
+  values?: unknown[],
+  { begin, isUnflushed }: Manner = {},
+): Promise<R[]> {
   const changes = mayChange(statement);
-  if (changes) shared.commits.require();
+  const isWatched = changes && !isUnflushed;
+  if (isWatched) shared.commits.require();
   const { client } = await borrow(shared);
   let broken: Error | undefined;
   try {
-    const answer = send<R>(shared, client, statement, values);
-    const { rows } = await (changes ? shared.commits.watch(answer) : answer);
+    const answer =
+      begin || shared.settings !== null
+        ? sendBetween<R>(shared, client, beginWith(shared, begin?.[0], begin?.[1]), statement, values)
+        : send<R>(shared, client, statement, values);
+    const { rows } = await (isWatched ? shared.commits.watch(answer) : answer);
     refuseDoubt(shared, client);
     shared.counters.commits++;
     if (changes) noteCommit();
@@ -272,59 +313,30 @@ async function runStatement<R extends object>(shared: Shared, statement: Stateme
   }
 }
 
-/** Both settings end with the transaction, so the connection goes back to the pool as the service's. */
+/** What begins and ends the transaction is sent with the statement: one round trip, as without them. */
+async function sendBetween<R extends object>(
+  shared: Shared,
+  client: pg.PoolClient,
+  begin: string,
+  statement: Statement,
+  values?: unknown[],
+): Promise<pg.QueryResult<R>> {
+  const sent = [client.query(begin), send<R>(shared, client, statement, values), client.query('commit')] as const;
+  const [begun, answer, ended] = await Promise.allSettled(sent);
+  // In this order: an answer that was not given under the settings of the transaction is never used.
+  if (begun.status === 'rejected') throw begun.reason;
+  if (answer.status === 'rejected') throw answer.reason;
+  if (ended.status === 'rejected') throw ended.reason;
+  return answer.value;
+}
+
+/** The role and the holder end with the transaction, so the connection goes back to the pool as the service's. */
 const beginForHolder = (holderId: bigint) =>
-  `begin read only; set local role ${TENANT_ROLE}; set local simbi.holder_id = '${BigInt(holderId)}'`;
+  ['begin read only', `set local role ${TENANT_ROLE}; set local simbi.holder_id = '${BigInt(holderId)}'`] as const;
 
 /** Under a name of its own: a prepared statement is planned again when another role uses it. */
 function ofHolder(statement: Statement): Statement {
   return typeof statement === 'string' ? statement : { ...statement, name: `${statement.name}_of_holder` };
-}
-
-/** One statement of a holder. */
-function readForHolder<R extends object>(
-  shared: Shared,
-  holderId: bigint,
-  statement: Statement,
-  values?: unknown[],
-): Promise<R[]> {
-  return runBetween<R>(shared, beginForHolder(holderId), ofHolder(statement), values, 'database_unavailable');
-}
-
-async function runUnflushed<R extends object>(shared: Shared, statement: Statement, values?: unknown[]): Promise<R[]> {
-  const begin = 'begin; set local synchronous_commit = off';
-  const rows = await runBetween<R>(shared, begin, statement, values, 'outcome_unknown');
-  if (mayChange(statement)) noteCommit();
-  return rows;
-}
-
-/** One statement in a transaction of its own. What begins and ends it is sent with it: one round trip, as without them. */
-async function runBetween<R extends object>(
-  shared: Shared,
-  begin: string,
-  statement: Statement,
-  values: unknown[] | undefined,
-  whenLost: 'database_unavailable' | 'outcome_unknown',
-): Promise<R[]> {
-  const { client } = await borrow(shared);
-  let broken: Error | undefined;
-  try {
-    const sent = [client.query(begin), send<R>(shared, client, statement, values), client.query('commit')] as const;
-    const [begun, answer, ended] = await Promise.allSettled(sent);
-    // In this order: an answer that was not read under the holder's rules is never used.
-    for (const each of [begun, answer, ended]) if (each.status === 'rejected') throw each.reason;
-    shared.counters.commits++;
-    return answer.status === 'fulfilled' ? answer.value.rows : [];
-  } catch (error) {
-    const loss = lossOf(error, whenLost);
-    if (loss) {
-      broken = error as Error;
-      throw loss;
-    }
-    throw error;
-  } finally {
-    client.release(broken);
-  }
 }
 
 function singleStatement(shared: Shared): Tx {
@@ -339,38 +351,47 @@ function singleStatement(shared: Shared): Tx {
   };
 }
 
-async function runOnConnection<T>(shared: Shared, work: (connection: Reader) => Promise<T>): Promise<T> {
+async function runSnapshot<T>(shared: Shared, work: (reader: Reader) => Promise<T>): Promise<T> {
+  return await runAndRollBack(shared, async ({ client, query }) => {
+    const begun = client.query(beginWith(shared, 'begin isolation level repeatable read read only'));
+    const [, result] = await Promise.all([begun, work({ query })]);
+    return result;
+  });
+}
+
+/** The wait ends with the statement's time-out. The work may take longer than a transaction may be idle. */
+const FOR_LOCK = 'set local lock_timeout = 0; set local idle_in_transaction_session_timeout = 0';
+
+async function runLocked<T>(shared: Shared, key: bigint, work: () => Promise<T>, ifTaken?: () => T): Promise<T> {
+  return await runAndRollBack(shared, async ({ client, query }) => {
+    const take = ifTaken ? 'pg_try_advisory_xact_lock($1)' : 'pg_advisory_xact_lock($1) is not null';
+    const [, [lock]] = await Promise.all([
+      client.query(beginWith(shared, 'begin', FOR_LOCK)),
+      query<{ isOurs: boolean }>(`select ${take} as "isOurs"`, [key]),
+    ]);
+    return ifTaken && !lock?.isOurs ? ifTaken() : await work();
+  });
+}
+
+/** For transactions that change nothing. */
+async function runAndRollBack<T>(shared: Shared, work: (session: Session) => Promise<T>): Promise<T> {
   const session = await borrow(shared);
   let broken: Error | undefined;
   try {
-    return await work({ query: session.query });
+    return await work(session);
   } catch (error) {
-    if (lossOf(error, 'database_unavailable')) broken = error as Error;
-    throw error;
+    const loss = lossOf(error, 'database_unavailable');
+    if (loss) broken = error as Error;
+    throw loss ?? error;
   } finally {
     session.end();
-    await session.drained();
+    if (!broken) await session.client.query('rollback').catch((failure: Error) => (broken = failure));
     session.client.release(broken);
   }
 }
 
 function refuseDoubt(shared: Shared, client: pg.PoolClient): void {
   if (shared.doubtful.delete(client)) throw new Problem('outcome_unknown', { retryAfterSeconds: 1 });
-}
-
-/**
- * Deadlocks, serialisation failures and locks that took too long, tried again with a growing pause: the transaction was
- * rolled back, so nothing was done.
- */
-async function withRetries<T>(work: () => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await work();
-    } catch (error) {
-      if (tries >= maxTries(error)) throw problemOfBusy(error);
-      await new Promise((resolve) => setTimeout(resolve, 5 * tries + Math.random() * 20));
-    }
-  }
 }
 
 /** The name of the constraint that refused a row, when that is what happened. */
@@ -386,55 +407,4 @@ export function violatedConstraint(error: unknown): string | null {
 export function isDataError(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return /^(22|23|P0)/.test(error.code ?? '');
   return error instanceof Error && error.cause instanceof pg.DatabaseError && isDataError(error.cause);
-}
-
-function maxTries(error: unknown): number {
-  if (!(error instanceof pg.DatabaseError)) return 1;
-  if (error.code === '40001' || error.code === '40P01') return MAX_TRIES;
-  return error.code === '55P03' ? MAX_LOCK_TRIES : 1;
-}
-
-async function busyAsProblem<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw problemOfBusy(error);
-  }
-}
-
-/** What PostgreSQL refused for lack of time or room, as a problem that the caller can wait out; other errors unchanged. */
-function problemOfBusy(error: unknown): unknown {
-  if (!(error instanceof pg.DatabaseError)) return error;
-  const code = error.code ?? '';
-  // Deadlocks, time-outs of locks and statements.
-  if (/^(?:40001|40P01|55P03|57014)$/.test(code)) return new Problem('overloaded', { retryAfterSeconds: 1 });
-  // Disk full, out of memory, too many connections.
-  if (code.startsWith('53')) return new Problem('database_unavailable', { retryAfterSeconds: 1 });
-  return error;
-}
-
-/** An error after which the connection is not used again, as a problem for the caller. Null: the connection is in order. */
-function lossOf(error: unknown, whenLost: 'database_unavailable' | 'outcome_unknown'): Problem | null {
-  if (isOfStandby(error)) return new Problem('database_unavailable', { retryAfterSeconds: 1 });
-  return isConnectionLoss(error) ? new Problem(whenLost, { retryAfterSeconds: 1 }) : null;
-}
-
-/** The server became a standby and changed nothing. Its connections stay open where nobody ends them. */
-function isOfStandby(error: unknown): boolean {
-  if (!(error instanceof pg.DatabaseError)) return false;
-  return error.code === '25006' || /\b(?:in|during) recovery\b|recovery is in progress/.test(error.message);
-}
-
-/** The connection ended: shutdown, crash, network. The statement sent last may or may not have taken effect. */
-function isConnectionLoss(error: unknown): boolean {
-  if (error instanceof Problem) return false;
-  if (error instanceof pg.DatabaseError) return /^(08|57P0)/.test(error.code ?? '');
-  if (!(error instanceof Error)) return false;
-  const code = 'code' in error ? String(error.code) : '';
-  return (
-    /^(ECONNRESET|ECONNREFUSED|EPIPE|ETIMEDOUT|ENOTFOUND|ENOENT)$/.test(code) ||
-    /Connection terminated|Client has encountered a connection error|not queryable|Query read timeout/i.test(
-      error.message,
-    )
-  );
 }

@@ -6,7 +6,16 @@ import type { Reader, Tx } from './db.ts';
 import { perProcess } from './memory.ts';
 
 /** `prompts` and `tokens` are of a phone number; `guess` is of passwords, codes and the like. */
-export type LimitKind = 'integration' | 'holder' | 'address' | 'prompts' | 'tokens' | 'guess';
+export type LimitKind =
+  | 'integration'
+  | 'holder'
+  | 'address'
+  | 'payer_address'
+  | 'link'
+  | 'credentials'
+  | 'prompts'
+  | 'tokens'
+  | 'guess';
 
 const FLUSH_EVERY_MS = 1_000;
 const MAX_KEPT = 2_000;

@@ -1,6 +1,6 @@
 // Migrates a database to the schema of this version: migrations/NNNN_name.sql, forward only, each in its own transaction,
 // recorded with a checksum. Then privileges.sql gives the roles of the service their rights. Several processes may start at
-// once: one migrates, the others wait.
+// once: one applies a migration, the others wait.
 
 import { readdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -14,7 +14,7 @@ import { sha256 } from './secrets.ts';
 
 const OLDEST_POSTGRES = 15;
 const CONNECT_TIMEOUT_MS = 10_000;
-/** "simbi" in ASCII: the key of the advisory lock that one migrating process holds. */
+/** "simbi" in ASCII: the key of the advisory lock that a migrating transaction holds. */
 const LOCK_KEY = '495690015337';
 const PRIVILEGES_FILE = 'privileges.sql';
 const MAX_PRIVILEGE_TRIES = 5;
@@ -59,24 +59,47 @@ export async function migrate(
     // A login that owns nothing can start on a database that needs nothing.
     if (await isCurrent(client, migrations, privileges)) return [];
     await requireOwner(client, databaseUrl);
-    await takeLock(client, onProgress);
-    await client.query(`
-      create table if not exists schema_migrations (
-        version integer primary key,
-        name text not null,
-        checksum text not null,
-        applied_at timestamptz not null
-      )`);
+    const beginAlone = createTurns(client, onProgress);
+    await createMigrationsTable(client, beginAlone);
     if (privileges) await requireRoles(client, null);
-    const missing = compare(migrations, await readApplied(client));
-    for (const migration of missing) {
-      onProgress(`Applying migration ${migration.file}`);
-      await apply(client, migration);
-    }
-    if (privileges && (missing.length > 0 || !(await isCurrent(client, migrations, privileges))))
-      await applyPrivileges(client, privileges);
-    return missing.map((migration) => migration.file);
+    const applied: string[] = [];
+    for (const migration of compare(migrations, await readApplied(client)))
+      if (await apply(client, migration, beginAlone, onProgress)) applied.push(migration.file);
+    if (privileges && (applied.length > 0 || !(await isCurrent(client, migrations, privileges))))
+      await applyPrivileges(client, privileges, beginAlone);
+    return applied;
   });
+}
+
+/** Begins a transaction that no other migrating process has at the same time. */
+type BeginAlone = () => Promise<void>;
+
+/**
+ * The lock belongs to the transaction, not to the connection, which a pooler may lend to others. So several processes take turns,
+ * and each looks again at what is missing.
+ */
+function createTurns(client: pg.Client, onProgress: (sentence: string) => void): BeginAlone {
+  let hasSaid = false;
+  return async () => {
+    await client.query('begin; set local statement_timeout = 0; set local lock_timeout = 0');
+    const { rows } = await client.query<{ taken: boolean }>(`select pg_try_advisory_xact_lock(${LOCK_KEY}) as taken`);
+    if (rows[0]?.taken) return;
+    if (!hasSaid) onProgress('Another process is migrating the database; waiting for it');
+    hasSaid = true;
+    await client.query(`select pg_advisory_xact_lock(${LOCK_KEY})`);
+  };
+}
+
+async function createMigrationsTable(client: pg.Client, beginAlone: BeginAlone): Promise<void> {
+  await beginAlone();
+  await client.query(`
+    create table if not exists schema_migrations (
+      version integer primary key,
+      name text not null,
+      checksum text not null,
+      applied_at timestamptz not null
+    )`);
+  await client.query('commit');
 }
 
 /** Lets the login of the service's own URL become the service. `ownerUrl` is of a login that may grant it. */
@@ -87,16 +110,12 @@ export async function admitServiceLogin(ownerUrl: string, serviceUrl: string): P
   });
 }
 
-/**
- * Runs on a connection of its own: a migration may run longer than the pool's statement time-out, and the advisory lock belongs
- * to its session, whose end releases it.
- */
+/** Runs on a connection of its own: a migration may run longer than the pool's statement time-out. */
 async function withClient<T>(databaseUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = await connectClient({
     connectionString: databaseUrl,
     application_name: 'simbi-migrate',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: 0,
     keepAlive: true,
   });
   try {
@@ -156,14 +175,18 @@ async function requireRoles(client: pg.Client, login: string | null): Promise<vo
     );
 }
 
-async function applyPrivileges(client: pg.Client, { sql, checksum }: Privileges): Promise<void> {
+async function applyPrivileges(
+  client: pg.Client,
+  { sql, checksum }: Privileges,
+  beginAlone: BeginAlone,
+): Promise<void> {
   const { rows } = await client.query<{ present: boolean }>(
     `select to_regclass('applied_privileges') is not null as present`,
   );
   if (!rows[0]?.present) return;
   for (let tries = 1; ; tries++) {
     try {
-      await client.query('begin');
+      await beginAlone();
       await client.query(sql);
       await client.query(
         'insert into applied_privileges (checksum) values ($1) on conflict (single) do update set checksum = excluded.checksum',
@@ -204,13 +227,6 @@ async function requireVersion(client: pg.Client): Promise<void> {
     );
 }
 
-async function takeLock(client: pg.Client, onProgress: (sentence: string) => void): Promise<void> {
-  const { rows } = await client.query<{ taken: boolean }>(`select pg_try_advisory_lock(${LOCK_KEY}) as taken`);
-  if (rows[0]?.taken) return;
-  onProgress('Another process is migrating the database; waiting for it');
-  await client.query(`select pg_advisory_lock(${LOCK_KEY})`);
-}
-
 /** The migrations that are not applied yet, after checking that the applied ones are unchanged. */
 function compare(migrations: Migration[], applied: AppliedMigration[]): Migration[] {
   const known = new Map(migrations.map((migration) => [migration.version, migration]));
@@ -231,9 +247,20 @@ function compare(migrations: Migration[], applied: AppliedMigration[]): Migratio
   return [...known.values()];
 }
 
-async function apply(client: pg.Client, migration: Migration): Promise<void> {
+/** False: another process has applied it meanwhile. */
+async function apply(
+  client: pg.Client,
+  migration: Migration,
+  beginAlone: BeginAlone,
+  onProgress: (sentence: string) => void,
+): Promise<boolean> {
   try {
-    await client.query('begin');
+    await beginAlone();
+    if ((await readApplied(client)).some(({ version }) => version === migration.version)) {
+      await client.query('rollback');
+      return false;
+    }
+    onProgress(`Applying migration ${migration.file}`);
     await client.query(migration.sql);
     await client.query('insert into schema_migrations (version, name, checksum, applied_at) values ($1, $2, $3, $4)', [
       migration.version,
@@ -242,6 +269,7 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
       systemClock.now(),
     ]);
     await client.query('commit');
+    return true;
   } catch (error) {
     await client.query('rollback').catch(() => undefined);
     const reason = error instanceof Error ? error.message : String(error);

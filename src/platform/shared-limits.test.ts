@@ -92,6 +92,36 @@ describe('shared limits', () => {
     await db.close();
   });
 
+  test('what was reported before a pause is not counted again after it', async () => {
+    const ctx = { ...base, memory: createMemory() };
+    const slow = createSharedLimiter(ctx, 'link', 1, 60);
+    for (let count = 0; count < 30; count++) slow.take('link');
+    await exchangeLimits(ctx);
+    base.clock.advance(5_000);
+    slow.take('link');
+    await exchangeLimits(ctx);
+    assert.deepEqual(await base.db.query('select tokens from limit_buckets'), [{ tokens: 60 - 30 + 5 - 1 }]);
+  });
+
+  test('what only counts when it fails is refused by every process when there were too many failures', async () => {
+    const [first, second] = [0, 1].map(() => {
+      const ctx = { ...base, memory: createMemory() };
+      return { ctx, limiter: createSharedLimiter(ctx, 'credentials', 10 / 60, 10) };
+    });
+    assert.ok(first && second);
+    for (let count = 0; count < 9; count++) first.limiter.take('somebody');
+    assert.deepEqual([first.limiter.hasRoom('somebody'), second.limiter.hasRoom('somebody')], [true, true]);
+    await exchangeLimits(first.ctx);
+    second.limiter.take('somebody');
+    await exchangeLimits(second.ctx);
+    await exchangeLimits(first.ctx);
+    first.limiter.take('somebody');
+    await exchangeLimits(first.ctx);
+    assert.deepEqual([first.limiter.hasRoom('somebody'), second.limiter.hasRoom('somebody')], [false, false]);
+    base.clock.advance(60_000);
+    assert.equal(first.limiter.hasRoom('somebody'), true);
+  });
+
   test('two processes exchange hundreds of keys at the same moment without a deadlock', async () => {
     const processes = [startProcess(), startProcess()];
     const keys = Array.from({ length: 400 }, (_, index) => `shop ${index}`);

@@ -32,6 +32,8 @@ type Bucket = Limit & {
   /** Let through and not reported to the others yet: in this second, or since the last exchange. */
   used: number;
   usedSince: number;
+  /** Let through since the last exchange, however long ago that was. */
+  unreported: number;
   /** How many processes share the key, as of the last exchange. */
   sharers: number;
   exchangedAt: number;
@@ -60,10 +62,21 @@ const exchangeOf = perProcess(
   }),
 );
 
+export type SharedLimiter = RateLimiter & {
+  /** Whether `take` would allow it. Takes nothing: for what counts only when it fails. */
+  hasRoom(key: string): boolean;
+};
+
 /** `perSecond` requests a second of each key in all processes together, `burst` at once. A refusal is noted for admins. */
-export function createSharedLimiter(ctx: Context, kind: LimitKind, perSecond: number, burst: number): RateLimiter {
+export function createSharedLimiter(ctx: Context, kind: LimitKind, perSecond: number, burst: number): SharedLimiter {
   const limit = { kind, perSecond, burst };
   return {
+    hasRoom(key) {
+      const bucket = exchangeOf(ctx).buckets.get(nameOf(kind, key));
+      if (!bucket) return true;
+      refill(bucket, ctx.clock.millis());
+      return bucket.tokens >= 1;
+    },
     take(key, subject = key) {
       if (perSecond === 0) return { allowed: true, limit: 0, remaining: 0, resetSeconds: 0 };
       const result = takeToken(ctx, limit, key);
@@ -85,6 +98,7 @@ function takeToken(ctx: Context, limit: Limit, key: string): RateLimitResult {
   if (allowed) {
     bucket.tokens--;
     bucket.used++;
+    bucket.unreported++;
   }
   const { perSecond, burst, tokens } = bucket;
   const isNew = !isShared(bucket, now);
@@ -96,8 +110,10 @@ function takeToken(ctx: Context, limit: Limit, key: string): RateLimitResult {
   return { allowed, limit: burst, remaining: Math.max(0, Math.floor(tokens)), resetSeconds };
 }
 
+const nameOf = (kind: LimitKind, key: string) => `${kind} ${key}`;
+
 function findBucket({ buckets, busy }: Exchange, limit: Limit, key: string, now: number): Bucket {
-  const name = `${limit.kind} ${key}`;
+  const name = nameOf(limit.kind, key);
   const known = buckets.get(name);
   if (known) {
     // Deleting first moves the key to the end of the map's order.
@@ -110,6 +126,7 @@ function findBucket({ buckets, busy }: Exchange, limit: Limit, key: string, now:
     at: now,
     used: 0,
     usedSince: now,
+    unreported: 0,
     sharers: 1,
     exchangedAt: Number.NEGATIVE_INFINITY,
   };
@@ -189,9 +206,11 @@ async function exchangeBusy(ctx: Context, exchange: Exchange): Promise<void> {
   const reported = busy.map((bucket) => {
     exchange.busy.delete(bucket);
     refill(bucket, at.getTime());
-    // A key that was not shared before: all that is missing from its bucket.
-    const used = isShared(bucket, at.getTime()) ? bucket.used : bucket.burst - bucket.tokens;
+    // A key that was not shared for a while: what is missing from its bucket, but nothing that was reported before.
+    const missing = Math.min(bucket.burst - bucket.tokens, bucket.unreported);
+    const used = isShared(bucket, at.getTime()) ? bucket.used : missing;
     bucket.used = 0;
+    bucket.unreported = 0;
     return { bucket, used };
   });
   const rows = await ctx.db.query<{ key: string; tokens: number; others: number }>(EXCHANGE, [

@@ -41,7 +41,7 @@ describe('work for other processes', () => {
   test('is heard by every process that listens, once it was committed', async () => {
     const [first, second] = [hear(), hear()];
     assert.deepEqual([await first.next(), await second.next()], [null, null], 'what came before was not heard');
-    createWorkSignal({ db, log: ctx.log })('payments');
+    createWorkSignal({ db, log: ctx.log }).tell('payments');
     assert.deepEqual([await first.next(), await second.next()], ['payments', 'payments']);
     await Promise.all([first.stop(), second.stop()]);
   });
@@ -49,7 +49,7 @@ describe('work for other processes', () => {
   test('many calls at once are few messages, and none is the last to be forgotten', async () => {
     const listener = hear();
     await listener.next();
-    const tell = createWorkSignal({ db, log: ctx.log });
+    const { tell } = createWorkSignal({ db, log: ctx.log });
     const before = db.counters.statements;
     for (let each = 0; each < 100; each++) tell('payments');
     tell('mails');
@@ -68,7 +68,7 @@ describe('work for other processes', () => {
     );
     assert.equal(ended.length, 1);
     assert.equal(await listener.next(), null);
-    createWorkSignal({ db, log: ctx.log })('payments');
+    createWorkSignal({ db, log: ctx.log }).tell('payments');
     assert.equal(await listener.next(), 'payments');
     await listener.stop();
   });
@@ -97,7 +97,7 @@ describe('work for other processes', () => {
         onPass();
       });
     await reached(1);
-    const tell = createWorkSignal({ db, log: ctx.log });
+    const { tell } = createWorkSignal({ db, log: ctx.log });
     // Until it listens nobody hears; then one message is enough.
     const repeated = setInterval(() => tell('payments'), 20);
     await reached(2);

@@ -2,8 +2,10 @@
 // after the commit, in a transaction of its own: inside the transaction that makes the work it would take a lock that all
 // commits of the database share. Nothing depends on it; what was not heard is found by the next pass.
 
+import type { Config } from './config.ts';
 import type { Context } from './context.ts';
 import { connectClient } from './database-servers.ts';
+import { isPooled } from './database-url.ts';
 
 const CHANNEL = 'simbi_work';
 const CONNECT_AGAIN_MS = 1_000;
@@ -12,12 +14,17 @@ const CONNECT_TIMEOUT_MS = 5_000;
 /** Tells other processes that there is work for this job. Calls while one is being sent are sent together. */
 export type TellOthers = (job: string) => void;
 
-export function createWorkSignal({ db, log }: Pick<Context, 'db' | 'log'>): TellOthers {
+export type WorkSignal = {
+  tell: TellOthers;
+  /** Resolves when everything was sent. A command ends only then. */
+  idle(): Promise<void>;
+};
+
+export function createWorkSignal({ db, log }: Pick<Context, 'db' | 'log'>): WorkSignal {
   const waiting = new Set<string>();
-  let sending = false;
+  let sending: Promise<void> | null = null;
 
   async function send(): Promise<void> {
-    sending = true;
     try {
       while (waiting.size > 0) {
         const jobs = [...waiting];
@@ -27,14 +34,25 @@ export function createWorkSignal({ db, log }: Pick<Context, 'db' | 'log'>): Tell
     } catch (error) {
       log.warn({ err: error }, 'other processes were not told of work; they find it by themselves');
     } finally {
-      sending = false;
+      sending = null;
     }
   }
 
-  return (job) => {
-    waiting.add(job);
-    if (!sending) void send();
+  return {
+    tell(job) {
+      waiting.add(job);
+      sending ??= send();
+    },
+    idle: async () => {
+      await sending;
+    },
   };
+}
+
+/** Where a worker listens. Null: nowhere, because there is no other process (embedded), or no connection that it could keep. */
+export function listenUrl({ databaseUrl, databaseListenUrl }: Config): string | null {
+  if (databaseListenUrl !== '') return databaseListenUrl;
+  return databaseUrl === '' || isPooled(databaseUrl) ? null : databaseUrl;
 }
 
 export interface WorkListener {

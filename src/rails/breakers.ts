@@ -1,4 +1,4 @@
-// The health of each operator, measured by our own calls, and its circuit breaker.
+// The health of each operator, measured by the calls of this process, and its circuit breaker.
 //
 //   closed ──(CONSECUTIVE_FAILURES in a row, or half of the last minute's calls)──▶ open
 //   open ──(one probe each PROBE_INTERVAL_MS)──▶ half_open ──(any real answer)──▶ closed
@@ -12,9 +12,9 @@ import type { Observation } from './rail.ts';
 const CONSECUTIVE_FAILURES = 5;
 const RATIO_WINDOW_MS = 60_000;
 const RATIO_MIN_CALLS = 20;
-const PROBE_INTERVAL_MS = 5_000;
+export const PROBE_INTERVAL_MS = 5_000;
 /** While there is another choice, one that is down is asked by queries about its open transactions. Without any, after this. */
-const FORGOTTEN_AFTER_MS = 60_000;
+export const FORGOTTEN_AFTER_MS = 60_000;
 /** Calls kept per operator for the success rate and the median time. */
 const MAX_CALLS_KEPT = 256;
 const CALLS_KEPT_MS = 60 * 60_000;
@@ -46,6 +46,8 @@ export interface Breakers {
   wouldCall(rail: string, operator: string): boolean;
   /** Whether new work should go there while there is another choice: it answers, or nobody has asked it for a minute. */
   isPreferred(rail: string, operator: string): boolean;
+  /** Whether this process called it within the last minute, and so knows by itself how it is. */
+  hasRecentCall(rail: string, operator: string): boolean;
   snapshot(): OperatorHealth[];
 }
 
@@ -93,16 +95,7 @@ export function createBreakers(clock: Clock, events: BreakerEvents = {}): Breake
     const key = `${rail}\n${operator}`;
     const known = entries.get(key);
     if (known || entries.size >= MAX_OPERATORS) return known ?? null;
-    const entry: Entry = {
-      rail,
-      operator,
-      state: 'closed',
-      calls: [],
-      next: 0,
-      consecutive: 0,
-      openedAt: 0,
-      probedAt: 0,
-    };
+    const entry = newEntry(rail, operator);
     entries.set(key, entry);
     return entry;
   }
@@ -149,11 +142,19 @@ export function createBreakers(clock: Clock, events: BreakerEvents = {}): Breake
       if (entry === undefined || entry.state === 'closed') return true;
       return clock.millis() - Math.max(entry.probedAt, lastCallAt(entry)) >= FORGOTTEN_AFTER_MS;
     },
+    hasRecentCall(rail, operator) {
+      const entry = entries.get(`${rail}\n${operator}`);
+      return entry !== undefined && clock.millis() - lastCallAt(entry) <= RATIO_WINDOW_MS;
+    },
     snapshot: () => Array.from(entries.values(), (entry) => summarise(entry, clock.millis())),
   };
 }
 
-const isUnanswered = (result: CallResult) => result === 'unknown' || result === 'unavailable';
+function newEntry(rail: string, operator: string): Entry {
+  return { rail, operator, state: 'closed', calls: [], next: 0, consecutive: 0, openedAt: 0, probedAt: 0 };
+}
+
+export const isUnanswered = (result: CallResult) => result === 'unknown' || result === 'unavailable';
 
 function keepCall(entry: Entry, call: Call): void {
   entry.calls[entry.next] = call;

@@ -5,7 +5,7 @@ import type { Direction } from '../catalog/catalog.ts';
 import type { Context } from '../platform/context.ts';
 import type { Mode } from '../platform/gateway-mode.ts';
 import { airtelMoneyRail } from './airtel-money.ts';
-import { type Breakers, createBreakers } from './breakers.ts';
+import type { Breakers } from './breakers.ts';
 import type { RailDefinition } from './connection.ts';
 import type { MatchedCallbacks } from './connections.ts';
 import { darajaRail } from './daraja.ts';
@@ -17,6 +17,7 @@ import { pawapayRail } from './pawapay.ts';
 import { paystackRail } from './paystack.ts';
 import { CALL_TIMEOUT_MS, type Rail, type RailMethod } from './rail.ts';
 import { createSandboxRail } from './sandbox.ts';
+import { createSharedHealth } from './shared-health.ts';
 
 export type { MatchedCallbacks, Mode };
 
@@ -30,7 +31,7 @@ export const RAILS: readonly RailDefinition[] = [
   orangeMoneyRail,
 ];
 
-/** A change of a connection is seen by every process within this time. */
+/** A change of a connection, and an operator that does not answer, is seen by every process within this time. */
 const WATCH_MS = 400;
 
 export interface RailRegistry {
@@ -46,11 +47,11 @@ export interface RailRegistry {
   names(): readonly string[];
   /** What callbacks that are matched, but not signed, are worth at this connection. */
   matchedCallbacks(name: string): MatchedCallbacks;
-  /** Circuit breakers and health per rail and operator (an operator is named by its method's code). */
+  /** Circuit breakers and health per connection and operator (an operator is named by its method's code), over all processes. */
   readonly health: Breakers;
   /** The rails that connections can be made of. */
   readonly definitions: readonly RailDefinition[];
-  /** Reads the connections now, so that the next call sees every change made before this one. */
+  /** Reads the connections and the health now, so that the next call sees every change made before this one. */
   refresh(): Promise<void>;
   close(): Promise<void>;
 }
@@ -83,7 +84,7 @@ export function createRails(ctx: Context, options: RailOptions): LiveRails {
     timeoutMs,
     onCall: (connection, call) => calls.add(connection, call),
   });
-  const health = createBreakers(ctx.clock, {
+  const health = createSharedHealth(ctx, {
     onCall: (connection, _, result) => metrics.operatorCalls.inc({ connection, result }),
     onState: (connection, method, state) => metrics.breakerOpen.set({ connection, method }, state === 'closed' ? 0 : 1),
   });
@@ -101,6 +102,10 @@ export function createRails(ctx: Context, options: RailOptions): LiveRails {
     );
   }
 
+  async function refresh(): Promise<void> {
+    await Promise.all([connections.refresh(), health.exchange()]);
+  }
+
   return {
     railFor(method, direction, holderId) {
       const route = connections.routeOf(method.code, direction, holderId);
@@ -115,8 +120,8 @@ export function createRails(ctx: Context, options: RailOptions): LiveRails {
     matchedCallbacks: (name) => connections.find(name)?.connection.matchedCallbacks ?? 'apply',
     health,
     definitions,
-    refresh: () => connections.refresh(),
-    watch: () => repeat(() => connections.refresh(), WATCH_MS),
+    refresh,
+    watch: () => repeat(refresh, WATCH_MS),
     storeCalls: () => calls.store(),
     async close() {
       await calls.store().catch(() => undefined);

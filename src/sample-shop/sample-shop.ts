@@ -23,7 +23,7 @@ const OPENED_DAYS_AGO = 61;
 const MAX_SHOPS = 20;
 const ORDERED_MS_AGO = 20 * 60_000;
 /** "shop" in ASCII. With this lock, only one of several processes makes the shop. */
-const SHOP_LOCK = '1936221040';
+const SHOP_LOCK = 1_936_221_040n;
 const TEAM = [
   { email: 'amina@sample-shop.example', name: 'Amina Wairimu', role: 'owner' },
   { email: 'brian@sample-shop.example', name: 'Brian Kamau', role: 'finance' },
@@ -62,15 +62,12 @@ export function createSampleShop(ctx: PaymentsContext, engine: PaymentEngine): S
   };
 }
 
+/** While another process makes it there is nothing to do. */
 async function makeOnce(ctx: PaymentsContext, engine: PaymentEngine): Promise<void> {
-  await ctx.db.withConnection(async (connection) => {
-    await connection.query(`select pg_advisory_lock(${SHOP_LOCK})`);
-    try {
-      if ((await findShop(ctx)) === null) await makeSampleShop(ctx, engine);
-    } finally {
-      await connection.query(`select pg_advisory_unlock(${SHOP_LOCK})`);
-    }
-  });
+  const make = async () => {
+    if ((await findShop(ctx)) === null) await makeSampleShop(ctx, engine);
+  };
+  await ctx.db.withLock(SHOP_LOCK, make, () => undefined);
 }
 
 async function findShop(ctx: PaymentsContext): Promise<Holder | null> {

@@ -89,7 +89,7 @@ export function startProcess(base: Context, options: ProcessOptions): Process {
           return result;
         }),
       ),
-    withConnection: (work) => durable(() => base.db.withConnection(work)),
+    snapshot: (work) => durable(() => base.db.snapshot(work)),
   };
 
   async function call<T>(work: () => T): Promise<T> {
