@@ -7,7 +7,11 @@ const BLOCK_TRANSFERS = 1_000;
 type SealedBlock = { readonly number: bigint; readonly hash: Buffer };
 
 /** Where the chain stands before the first row: the newest block of each partition, and the newest head. */
-export type ChainEnd = { readonly blocks: readonly SealedBlock[]; readonly head: SealedBlock; readonly genesis: Buffer };
+export type ChainEnd = {
+  readonly blocks: readonly SealedBlock[];
+  readonly head: SealedBlock;
+  readonly genesis: Buffer;
+};
 
 type PastTransfer = { holderId: string; position: number; id: number; line: string };
 

@@ -8,7 +8,8 @@ alter table ledger_transfers add constraint transfer_position_counts check (posi
 comment on column ledger_transfers.position is
   'Counts the transfers of the holder from 1, without a gap, in the order of their commits. Null: posted before positions existed; '
   'those are in ledger_blocks.';
-comment on column ledger_transfers.id is 'Unique over all holders. It grows with time on one server; nothing that is sealed relies on that.';
+comment on column ledger_transfers.id is
+  'Unique over all holders. It grows with time on one server; nothing that is sealed relies on that.';
 comment on column ledger_transfers.batch is 'The database transaction that posted the row.';
 
 create table ledger_positions (

@@ -83,7 +83,11 @@ describe('a database that went back in time', () => {
   const on = (db: Database): TestContext => ({ ...source, db, memory: createMemory() });
   const payOut = async (ctx: TestContext) => {
     const payments = withPayments(ctx, operator.rail);
-    const reading = await readPayout(payments, shop.holderId, { amount: '500', currency: CURRENCY, mobile: '256772123456' });
+    const reading = await readPayout(payments, shop.holderId, {
+      amount: '500',
+      currency: CURRENCY,
+      mobile: '256772123456',
+    });
     assert.ok(reading.ok);
     const engine = { wake: () => undefined };
     const [result] = await orderPayouts(payments, engine, COMMAND_LINE, shop.holderId, [reading.order]);
@@ -104,7 +108,11 @@ describe('a database that went back in time', () => {
 
   before(async () => {
     source = await createTestContext({ DATA_DIR: folder });
-    idle = { ...createPaymentEngine(withPayments(source, operator.rail)), hasCapacity: () => false, leaveToOthers: () => undefined };
+    idle = {
+      ...createPaymentEngine(withPayments(source, operator.rail)),
+      hasCapacity: () => false,
+      leaveToOthers: () => undefined,
+    };
     shop = await createShop(source);
     await topUpSandbox(withPayments(source, operator.rail), COMMAND_LINE, shop.holderId, CURRENCY, 1_000_000n);
     collection = await collect(source);

@@ -56,7 +56,12 @@ async function showHead(terminal: Terminal, options: { json?: boolean }): Promis
     return { head: newest, line: newest && signer.line(newest), publicKey: signer.publicKey };
   });
   if (!head || line === null) throw new CommandError('Nothing was sealed yet.', EXIT.notFound);
-  print(terminal, options, { head: formatHead(head), line, public_key: publicKey }, `${line}\nPublic key: ${publicKey}`);
+  print(
+    terminal,
+    options,
+    { head: formatHead(head), line, public_key: publicKey },
+    `${line}\nPublic key: ${publicKey}`,
+  );
 }
 
 const SINCE_HELP = `

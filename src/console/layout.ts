@@ -121,7 +121,11 @@ function shell(request: ConsoleRequest, { active, counts, page }: ShellParts): H
 export async function renderPage(request: ConsoleRequest, content: ConsoleContent): Promise<FastifyReply> {
   const isAdmin = request.session?.member.is_admin === true;
   const historyLost = isAdmin && (await findLostHead(request.ctx)) !== null;
-  return sendPage(request.raw, request.reply, layoutPage(request, { ...content, historyLost }, await menuCounts(request)));
+  return sendPage(
+    request.raw,
+    request.reply,
+    layoutPage(request, { ...content, historyLost }, await menuCounts(request)),
+  );
 }
 
 /** Goes to a page of the console, which then says what was done. */

@@ -8,7 +8,8 @@ export const TRANSFER_ROWS: ArchivedRows = {
   name: 'ledger_transfers',
   query: (month) => `
     select t.id, t.holder_id, t.posted_at, t.transaction_id, t.kind, t.currency, t.amount,
-      t.debit_account, debit.key as debit_key, t.debit_balance, t.credit_account, credit.key as credit_key, t.credit_balance, t.batch, t.position
+      t.debit_account, debit.key as debit_key, t.debit_balance, t.credit_account, credit.key as credit_key, t.credit_balance,
+      t.batch, t.position
     from ledger_accounts debit
     join ledger_transfers t on t.debit_account = debit.id and ${inMonth('t.posted_at', month)}
     join ledger_accounts credit on credit.holder_id = t.holder_id and credit.id = t.credit_account

@@ -1,7 +1,7 @@
 // What the walks along the hash chain share: the place, the checks of one block, and reading in groups.
 
 import type { Reader } from '../platform/db.ts';
-import { hashOf, type Head, type KnownHead, PARTITIONS, pastEnd } from './chain.ts';
+import { type Head, hashOf, type KnownHead, PARTITIONS, pastEnd } from './chain.ts';
 import type { ReportDifference } from './differences.ts';
 
 /** Blocks and heads read at a time. */

@@ -236,7 +236,9 @@ function checkHolder(
       where: `holder ${holder}`,
       expected: `${counted} transfers`,
       found: `${last}`,
-      sentence: `Holder ${holder} has counted ${counted} transfers, but the last one is at position ${last}: transfers at the end were removed or added.`,
+      sentence:
+        `Holder ${holder} has counted ${counted} transfers, but the last one is at position ${last}: ` +
+        'transfers at the end were removed or added.',
     });
   if (known !== undefined && known !== sealed)
     report({
@@ -285,4 +287,3 @@ async function* findStrays({ reader, report }: Walk, past: Head, idsAfter: bigin
     from = upTo;
   }
 }
-

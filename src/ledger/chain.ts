@@ -233,7 +233,9 @@ export function headHash(previous: Buffer, blocks: readonly Buffer[]): Buffer {
 }
 
 /** By partition; hash null: it has no block yet. */
-export async function newestBlocks(reader: Reader): Promise<{ number: bigint; last_id: bigint; hash: Buffer | null }[]> {
+export async function newestBlocks(
+  reader: Reader,
+): Promise<{ number: bigint; last_id: bigint; hash: Buffer | null }[]> {
   return await reader.query(
     `select coalesce(number, 0) as number, coalesce(last_id, 0) as last_id, hash
      from generate_series(0, ${PARTITIONS - 1}) as each (partition)

@@ -151,7 +151,12 @@ function nothingYet(error: NodeJS.ErrnoException): null {
 
 /** An address that only takes heads answers something else than 200: then there is nothing to compare. */
 async function askAddress(outbound: Pick<Outbound, 'request'>, url: string): Promise<string> {
-  const answer = await outbound.request({ url, method: 'GET', timeoutMs: ASK_TIMEOUT_MS, maxAnswerBytes: MAX_ANSWER_BYTES });
+  const answer = await outbound.request({
+    url,
+    method: 'GET',
+    timeoutMs: ASK_TIMEOUT_MS,
+    maxAnswerBytes: MAX_ANSWER_BYTES,
+  });
   return answer.error === null && answer.status === 200 ? answer.bodyStart.toString('utf8') : '';
 }
 

@@ -3,7 +3,16 @@
 
 import type { Reader } from '../platform/db.ts';
 import { findHead, TRANSFER_LINE } from './chain.ts';
-import { at, BLOCKS_READ, type ChainStep, checkContent, checkLink, MAX_ID, readGroups, type Walk } from './chain-links.ts';
+import {
+  at,
+  BLOCKS_READ,
+  type ChainStep,
+  checkContent,
+  checkLink,
+  MAX_ID,
+  readGroups,
+  type Walk,
+} from './chain-links.ts';
 import type { ReportDifference } from './differences.ts';
 
 type PastBlock = {

@@ -199,7 +199,8 @@ type AccountRow = {
 };
 
 async function readAccounts(reader: Reader, books: Books, place: ChainPlace): Promise<void> {
-  const balancesBefore = place === BEGINNING ? () => Promise.resolve(new Map<bigint, bigint>()) : await balanceReader(reader, place);
+  const balancesBefore =
+    place === BEGINNING ? () => Promise.resolve(new Map<bigint, bigint>()) : await balanceReader(reader, place);
   let after = { holder: -1n, id: 0n };
   for (;;) {
     const rows = await reader.query<AccountRow>(

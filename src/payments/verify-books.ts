@@ -97,7 +97,10 @@ async function runStages(runner: Runner, after: Head | null): Promise<boolean> {
 
 /** The place in the chain as it is kept: the last past block, the last head, the last block of each partition, odd accounts. */
 function writePaused({ place: { past, head, blocks }, odd }: PausedAt): PagePosition {
-  return [...[past, head, ...blocks].map(String), ...odd.map(({ id, sum, derived }) => `${id}:${sum}:${derived ?? ''}`)];
+  return [
+    ...[past, head, ...blocks].map(String),
+    ...odd.map(({ id, sum, derived }) => `${id}:${sum}:${derived ?? ''}`),
+  ];
 }
 
 /** Null: begin. A run that an older version began kept the number of a block. */

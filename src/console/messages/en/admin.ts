@@ -141,7 +141,8 @@ export const admin = {
     historyWhole: 'Whole',
     historyLost: 'The database went back in time',
     payoutsStopped:
-      'Payouts, refunds and settlements are stopped: the database is older than what the gateway knows of it. Find out which copy this is, then run: npx simbi after-restore',
+      'Payouts, refunds and settlements are stopped: the database is older than what the gateway knows of it. ' +
+      'Find out which copy this is, then run: npx simbi after-restore',
     heads: 'Ledger head outside the database',
     headsSent: 'Sent',
     headsNotSent: 'Not sent',

@@ -144,7 +144,8 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
     historyWhole: 'Completa',
     historyLost: 'A base de dados voltou atrás no tempo',
     payoutsStopped:
-      'Os pagamentos, reembolsos e liquidações estão parados: a base de dados é mais antiga do que o gateway sabe dela. Verifique que cópia é esta e depois execute: npx simbi after-restore',
+      'Os pagamentos, reembolsos e liquidações estão parados: a base de dados é mais antiga do que o gateway sabe dela. ' +
+      'Verifique que cópia é esta e depois execute: npx simbi after-restore',
     heads: 'Cabeça do livro-razão fora da base de dados',
     headsSent: 'Enviada',
     headsNotSent: 'Não enviada',

@@ -146,7 +146,8 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
     historyWhole: 'Kamili',
     historyLost: 'Hifadhidata imerudi nyuma kwa wakati',
     payoutsStopped:
-      'Malipo ya kutoka, marejesho na malipo kwa wafanyabiashara yamesimamishwa: hifadhidata ni ya zamani kuliko mfumo unavyojua. Tafuta ni nakala gani, kisha endesha: npx simbi after-restore',
+      'Malipo ya kutoka, marejesho na malipo kwa wafanyabiashara yamesimamishwa: hifadhidata ni ya zamani kuliko mfumo unavyojua. ' +
+      'Tafuta ni nakala gani, kisha endesha: npx simbi after-restore',
     heads: 'Kichwa cha leja nje ya hifadhidata',
     headsSent: 'Kimetumwa',
     headsNotSent: 'Hakijatumwa',
