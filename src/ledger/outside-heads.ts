@@ -112,7 +112,7 @@ export async function appendHead(path: string, line: string): Promise<void> {
 }
 
 /** A place that heads are read back from. It gives lines, the newest last; none: there is nothing yet. */
-export type OutsidePlace = { readonly name: string; lines(): AsyncIterable<string> };
+export type OutsidePlace = { readonly name: string; readonly lines: () => AsyncIterable<string> };
 
 /** Every place of this process that can be read: the file in DATA_DIR, LEDGER_HEAD_FILE, LEDGER_HEAD_URL. */
 export async function listOutsidePlaces(
