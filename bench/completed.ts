@@ -1,7 +1,7 @@
 // Whole payments: accepted, submitted to the simulated operator over HTTP, settled, posted to the ledger, sent to the merchant
 // by callback, received and verified there.
 
-import { lastBlockAt } from '../src/ledger/chain.ts';
+import { lastHeadAt } from '../src/ledger/chain.ts';
 import { verifyLedger } from '../src/ledger/verify.ts';
 import { lowestUuid, uuidFromPublicId } from '../src/platform/ids.ts';
 import type { Baselines } from './baselines.ts';
@@ -215,8 +215,8 @@ export async function checkInvariants({ ctx }: Bench, since: Date): Promise<void
     if (row?.open === 0n) break;
     await pause(100);
   }
-  const before = await lastBlockAt(ctx.db, since);
-  const report = await verifyLedger(ctx, before ? { afterBlock: before.number } : {});
+  const before = await lastHeadAt(ctx.db, since);
+  const report = await verifyLedger(ctx, before ? { after: before } : {});
   if (!report.ok)
     throw new Error(
       `the ledger does not verify: ${report.differences.map((difference) => difference.sentence).join('; ')}`,

@@ -1,15 +1,14 @@
 // Rows of invented payments, as text for COPY: what the gateway itself would have written about each of them.
 
-import { createHash } from 'node:crypto';
 import type { Method } from '../src/catalog/catalog.ts';
 import { failureMessage } from '../src/catalog/failures.ts';
 import { DAY_MS } from '../src/platform/clock.ts';
+import { type ChainEnd, createPastChain, type SealedRows } from './past-chain.ts';
 import { createDice, createIds, createStamps } from './past-values.ts';
 
 export const RAIL = 'sandbox';
 /** Events and attempts are kept for ninety days. */
 export const KEPT_DAYS = 89;
-const BLOCK_TRANSFERS = 1_000;
 const HEADERS = '{"content-type": "application/json"}';
 /** Of the callbacks: the receiver said that its address is gone; the first attempt failed. */
 const GONE = 0.001;
@@ -35,6 +34,8 @@ export type Shop = {
   readonly payers: number;
   /** Events so far. */
   position: number;
+  /** Transfers so far. */
+  transfers: number;
   /** What refunds that were decided on will take from the wallet. */
   owed: number;
   reusableLink: Link | null;
@@ -86,8 +87,10 @@ export const COLUMNS = {
   evidence: 'holder_id, transaction_id, at, source, state, receipt, failure_code, effect, raw',
   operator_receipts: 'rail, receipt, holder_id, transaction_id, at',
   ledger_transfers: `batch, id, holder_id, debit_account, credit_account, amount, debit_balance, credit_balance, posted_at,
-    transaction_id, kind, currency`,
-  ledger_blocks: 'number, after_id, last_id, transfers, previous_hash, hash, sealed_at',
+    transaction_id, kind, currency, position`,
+  ledger_partition_blocks: `partition, number, last_id, transfers, holders, after_positions, positions, previous_hash, hash,
+    sealed_at`,
+  ledger_heads: 'number, blocks, last_id, previous_hash, hash, sealed_at',
   events: 'holder_id, transaction_id, type, sequence, id, position, integration_id, url, body, created_at',
   callback_attempts: `holder_id, event_id, at, number, delivered, signature, status, answer_headers, answer_start, latency_ms,
     error`,
@@ -111,8 +114,6 @@ type Value = string | number | boolean | null;
 function line(values: readonly Value[]): string {
   return `${values.map((value) => value ?? '\\N').join('\t')}\n`;
 }
-
-export type ChainEnd = { readonly number: bigint; readonly lastId: bigint; readonly hash: Buffer };
 
 export type RowsPlan = {
   readonly until: Date;
@@ -280,29 +281,23 @@ function addAttempts(
 /** Transfers with the balances after them, sealed into blocks as src/ledger/chain.ts does it. */
 function createLedger(plan: RowsPlan, stamp: (millis: number) => string) {
   let id = Number(plan.lastTransfer);
-  let { number, lastId, hash } = plan.chain;
-  let lines: string[] = [];
   let postedAt = 0;
+  const chain = createPastChain(plan.chain);
 
-  function seal(rows: PastRows): void {
-    if (lines.length === 0) return;
-    const next = createHash('sha256').update(hash).update(lines.join('\n')).digest();
-    const [before, own] = [hash, next].map((bytes) => `\\\\x${bytes.toString('hex')}`);
-    rows.ledger_blocks += line([
-      String(++number),
-      String(lastId),
-      id,
-      lines.length,
-      before ?? '',
-      own ?? '',
-      stamp(postedAt),
-    ]);
-    [hash, lastId, lines] = [next, BigInt(id), []];
+  function writeSealed(rows: PastRows, { block, head }: SealedRows): void {
+    const sealedAt = stamp(postedAt);
+    const { partition, number, lastId, transfers, holders, after, positions } = block;
+    const parts = [partition, String(number), lastId, transfers, holders, after, positions];
+    rows.ledger_partition_blocks += line([...parts, bytes(block.previous), bytes(block.hash), sealedAt]);
+    const joined = [String(head.number), head.blocks, head.lastId];
+    rows.ledger_heads += line([...joined, bytes(head.previous), bytes(head.hash), sealedAt]);
   }
 
   return {
     /** Seals what is left. */
-    seal,
+    seal(rows: PastRows): void {
+      for (const sealed of chain.finish()) writeSealed(rows, sealed);
+    },
     lastTransfer: () => BigInt(id),
     move(rows: PastRows, movement: Movement, kind: string, debit: Account, credit: Account, amount: number): void {
       if (amount === 0) return;
@@ -310,20 +305,16 @@ function createLedger(plan: RowsPlan, stamp: (millis: number) => string) {
       debit.balance -= amount;
       credit.balance += amount;
       postedAt = endedAt;
+      const position = ++shop.transfers;
       const start = `${++id}|${plan.batch}|${shop.holderId}|${debit.id}|${credit.id}|${amount}|${shop.currency}|${kind}`;
-      lines.push(`${start}|${transactionId}|${endedAt}000|${debit.balance}|${credit.balance}`);
+      const text = `${start}|${transactionId}|${endedAt}000|${debit.balance}|${credit.balance}|${position}`;
       const sides = [debit.id, credit.id, amount, debit.balance, credit.balance];
-      rows.ledger_transfers += line([
-        plan.batch,
-        id,
-        shop.holderId,
-        ...sides,
-        stamp(endedAt),
-        transactionId,
-        kind,
-        shop.currency,
-      ]);
-      if (lines.length === BLOCK_TRANSFERS) seal(rows);
+      const end = [stamp(endedAt), transactionId, kind, shop.currency, position];
+      rows.ledger_transfers += line([plan.batch, id, shop.holderId, ...sides, ...end]);
+      const sealed = chain.add({ holderId: shop.holderId, position, id, line: text });
+      if (sealed) writeSealed(rows, sealed);
     },
   };
 }
+
+const bytes = (value: Buffer) => `\\\\x${value.toString('hex')}`;

@@ -11,10 +11,11 @@ import { COMMAND_LINE } from '../src/holders/audit.ts';
 import { createHolder } from '../src/holders/holders.ts';
 import { createIntegration } from '../src/holders/integrations.ts';
 import { ensureWallets } from '../src/ledger/accounts.ts';
-import { extendChain } from '../src/ledger/chain.ts';
+import { extendChain, newestBlocks, newestHead, pastEnd } from '../src/ledger/chain.ts';
 import { EVIDENCE_MONTHS } from '../src/payments/evidence.ts';
 import { DAY_MS } from '../src/platform/clock.ts';
 import type { Context } from '../src/platform/context.ts';
+import { readerOf } from '../src/platform/copy-connection.ts';
 import { maintainPartitions, type PartitionPlan } from '../src/platform/partitions.ts';
 import { inventPayments, methodsAt, type PastPayments, shareAt } from './past-payments.ts';
 import {
@@ -34,7 +35,11 @@ const SLICE = 250;
 const MONTH_DAYS = 28;
 /** Tables that have every payment: their indexes are made afterwards, in one sort. */
 const LARGE = ['transactions', 'evidence', 'operator_receipts', 'ledger_transfers'] as const;
-const GUARDED = [...LARGE, 'ledger_accounts', 'ledger_blocks', 'refund_orders', 'events', 'callback_attempts'];
+const GUARDED = [...LARGE, 'ledger_accounts', 'ledger_partition_blocks', 'ledger_heads'].concat(
+  'refund_orders',
+  'events',
+  'callback_attempts',
+);
 const MERCHANTS_AT_ONCE = 8;
 
 /** Tables that are empty at first need no WAL: they are written and flushed before the commit. */
@@ -183,6 +188,11 @@ async function readShops(client: pg.Client, { merchants, payments }: PaymentRows
     'select holder_id, last_position from event_feeds where holder_id = any($1::bigint[])',
     [merchants.map(({ holderId }) => holderId)],
   );
+  const counted = await client.query<{ holder_id: bigint; position: bigint }>(
+    'select holder_id, position from ledger_positions where holder_id = any($1::bigint[])',
+    [merchants.map(({ holderId }) => holderId)],
+  );
+  const transfers = new Map(counted.rows.map((row) => [String(row.holder_id), Number(row.position)]));
   const positions = new Map(feeds.rows.map((row) => [String(row.holder_id), Number(row.last_position)]));
   return merchants.map(({ holderId, integrationId }, place) => {
     const methods = methodsAt(place);
@@ -203,6 +213,7 @@ async function readShops(client: pg.Client, { merchants, payments }: PaymentRows
       reserved: account('wallet_reserved'),
       fees: account('fee_income'),
       position: positions.get(String(holderId)) ?? 0,
+      transfers: transfers.get(String(holderId)) ?? 0,
       owed: 0,
       callbackUrl: `https://shop-${holderId}.example/hook`,
       payers: Math.max(20, Math.floor((payments * shareAt(place)) / 12)),
@@ -223,18 +234,19 @@ async function copyPayments(
               pg_sequence_last_value(pg_get_serial_sequence('ledger_transfers', 'id')::regclass) as last_transfer`,
     )
   ).rows;
-  const [block] = (
-    await client.query<{ number: bigint; last_id: bigint; hash: Buffer }>(
-      'select number, last_id, hash from ledger_blocks order by number desc limit 1',
-    )
-  ).rows;
+  const reader = readerOf(client);
+  const past = await pastEnd(reader);
   const payments = inventPayments({
     payments: plan.payments,
     days: plan.days,
     until: plan.until,
     shops,
     lastTransfer: end?.last_transfer ?? 0n,
-    chain: { number: block?.number ?? 0n, lastId: block?.last_id ?? 0n, hash: block?.hash ?? Buffer.alloc(32) },
+    chain: {
+      blocks: (await newestBlocks(reader)).map(({ number, hash }) => ({ number, hash: hash ?? past.hash })),
+      head: (await newestHead(reader)) ?? past,
+      genesis: past.hash,
+    },
     batch: end?.batch ?? '0',
   });
   const parts = makeParts(payments, plan);
@@ -304,5 +316,12 @@ async function writeBalances(client: pg.Client, shops: readonly Shop[], at: Date
      from unnest($1::bigint[], $2::bigint[]) as x (holder_id, position) where f.holder_id = x.holder_id`,
     [shops.map(({ holderId }) => holderId), shops.map(({ position }) => position)],
   );
+  for (const table of ['ledger_positions', 'ledger_sealed'])
+    await client.query(
+      `insert into ${table} (holder_id, position)
+       select * from unnest($1::bigint[], $2::bigint[]) as x (holder_id, position) where x.position > 0
+       on conflict (holder_id) do update set position = excluded.position`,
+      [shops.map(({ holderId }) => holderId), shops.map(({ transfers }) => transfers)],
+    );
   await client.query(`select setval(pg_get_serial_sequence('ledger_transfers', 'id'), $1)`, [lastTransfer]);
 }

@@ -55,7 +55,14 @@ insert into wanted (name, service, rows, hidden) values
   ('unverified_requests', 'select, insert, delete', 'own', null),
   -- ledger: balances and transfers change by post_transfers only; a lock needs the right to change one column
   ('ledger_accounts', 'select, insert, update (updated_at)', 'own', null),
-  ('ledger_blocks', 'select, insert', null, null),
+  ('ledger_blocks', 'select', null, null),
+  ('ledger_heads', 'select, insert', null, null),
+  ('ledger_identity', 'select', null, null),
+  ('ledger_lost_heads', 'select, insert', null, null),
+  ('ledger_partition_blocks', 'select, insert', null, null),
+  ('ledger_positions', 'select', 'own', null),
+  ('ledger_sealed', 'select, insert, update', 'own', null),
+  ('ledger_shipped', 'select, insert, update', null, null),
   ('ledger_transfers', 'select', 'own', null),
   ('wallets', 'select, insert', 'own', null),
   -- payments

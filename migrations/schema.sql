@@ -118,6 +118,15 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.keep_past_chain()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.link_audit_row(entry audit_log)
  RETURNS void
  LANGUAGE plpgsql
@@ -223,11 +232,27 @@ begin
       using errcode = '23514', constraint = 'posting_not_in_future', table = 'ledger_transfers';
   end if;
   perform set_config('simbi.posting', 'on', true);
+  insert into ledger_positions (holder_id)
+  select distinct holder_id from unnest(holder_ids) as posted (holder_id)
+  where not exists (select from ledger_positions p where p.holder_id = posted.holder_id)
+  order by holder_id
+  on conflict do nothing;
+  with counted as (
+    select holder_id, count(*) as transfers from unnest(holder_ids) as posted (holder_id) group by holder_id order by holder_id
+  ), raised as (
+    update ledger_positions p set position = p.position + counted.transfers
+    from counted where p.holder_id = counted.holder_id
+    returning p.holder_id, p.position - counted.transfers as before
+  )
   insert into ledger_transfers (holder_id, debit_account, credit_account, amount, debit_balance, credit_balance,
-                                posted_at, transaction_id, kind, currency)
-  select holder_id, debit_account, credit_account, amount, debit_balance, credit_balance, moment, transaction_id, kind, currency
+                                posted_at, transaction_id, kind, currency, position)
+  select holder_id, debit_account, credit_account, amount, debit_balance, credit_balance, moment, transaction_id, kind, currency,
+    raised.before + row_number() over (partition by holder_id order by place)
   from unnest(holder_ids, debit_accounts, credit_accounts, amounts, debit_balances, credit_balances, transaction_ids, kinds, currencies)
-    as posted (holder_id, debit_account, credit_account, amount, debit_balance, credit_balance, transaction_id, kind, currency);
+    with ordinality
+    as posted (holder_id, debit_account, credit_account, amount, debit_balance, credit_balance, transaction_id, kind, currency, place)
+  join raised using (holder_id)
+  order by place;
   with posted as (
     select * from unnest(holder_ids, debit_accounts, credit_accounts, amounts, debit_balances, credit_balances, currencies)
       with ordinality as posted (holder_id, debit_account, credit_account, amount, debit_balance, credit_balance, currency, place)
@@ -801,25 +826,30 @@ create table ledger_transfers (
   transaction_id uuid not null,
   kind transfer_kind not null,
   currency text not null,
+  position bigint,
   constraint transfer_posted_once PRIMARY KEY (holder_id, transaction_id, kind),
   constraint transfer_amount_positive CHECK ((amount > 0)),
-  constraint transfer_between_two CHECK ((debit_account <> credit_account))
+  constraint transfer_between_two CHECK ((debit_account <> credit_account)),
+  constraint transfer_position_counts CHECK (("position" > 0)) NOT VALID
 ) with (autovacuum_analyze_scale_factor=0.02, autovacuum_freeze_min_age=0, autovacuum_vacuum_insert_scale_factor=0, autovacuum_vacuum_insert_threshold=500000);
 comment on table ledger_transfers is
   'Every movement of money: amount from the debit account to the credit account of one holder.';
 comment on column ledger_transfers.batch is
   'The database transaction that posted the row.';
 comment on column ledger_transfers.id is
-  'Grows in the order of insertion over all holders. The hash chain and ledger verify read in this order.';
+  'Unique over all holders. It grows with time on one server; nothing that is sealed relies on that.';
 comment on column ledger_transfers.debit_balance is
   'What the account holds after this transfer, as credit_balance does for the other side: a statement and a past balance are read, not added up.';
 comment on column ledger_transfers.transaction_id is
   'The transaction, or the case, that the movement belongs to.';
+comment on column ledger_transfers.position is
+  'Counts the transfers of the holder from 1, without a gap, in the order of their commits. Null: posted before positions existed; those are in ledger_blocks.';
 CREATE INDEX ledger_transfers_by_id ON public.ledger_transfers USING brin (id) WITH (pages_per_range='16', autosummarize='on');
 CREATE INDEX ledger_transfers_of_credit ON public.ledger_transfers USING btree (holder_id, credit_account, posted_at);
 CREATE INDEX ledger_transfers_of_debit ON public.ledger_transfers USING btree (holder_id, debit_account, posted_at);
 CREATE UNIQUE INDEX reserve_concluded_once ON public.ledger_transfers USING btree (holder_id, transaction_id, debit_account) WHERE (kind = ANY (ARRAY['payout'::transfer_kind, 'payout_release'::transfer_kind, 'refund'::transfer_kind, 'refund_release'::transfer_kind]));
 CREATE UNIQUE INDEX settlement_concluded_once ON public.ledger_transfers USING btree (holder_id, transaction_id) WHERE (kind = ANY (ARRAY['settlement_paid'::transfer_kind, 'settlement_release'::transfer_kind]));
+CREATE UNIQUE INDEX transfer_position_once ON public.ledger_transfers USING btree (holder_id, "position") WHERE ("position" IS NOT NULL);
 CREATE TRIGGER ledger_transfers_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger_transfers FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER ledger_transfers_move_balances BEFORE INSERT ON ledger_transfers FOR EACH STATEMENT WHEN (current_setting('simbi.posting'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION refuse_transfer();
 
@@ -837,8 +867,9 @@ create table ledger_blocks (
   constraint block_not_empty CHECK ((transfers > 0))
 );
 comment on table ledger_blocks is
-  'The hash chain: each block covers the transfers with after_id < id <= last_id, of all holders.';
+  'The hash chain from before there were partitions: each block covers the transfers with after_id < id <= last_id, of all holders. It is complete. Its last hash is the beginning of every partition and of the heads.';
 CREATE TRIGGER ledger_blocks_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger_blocks FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER ledger_blocks_closed BEFORE INSERT ON ledger_blocks FOR EACH ROW EXECUTE FUNCTION keep_past_chain();
 
 -- 0003_payments.sql
 
@@ -3392,6 +3423,94 @@ comment on column open_breakers.method is
   'The code of the method, which names the operator.';
 comment on column open_breakers.asked_at is
   'The last probe. New work is taken again some seconds after it, as the next probe.';
+
+-- 0067_ledger_partitions.sql
+
+create table ledger_positions (
+  holder_id bigint not null,
+  position bigint not null default 0,
+  constraint position_of_holder PRIMARY KEY (holder_id)
+) with (fillfactor=25);
+comment on table ledger_positions is
+  'The newest position of each holder with transfers. Changed by post_transfers only; the row is locked until the posting commits, so when a position is visible every transfer up to it is.';
+
+create table ledger_partition_blocks (
+  partition smallint not null,
+  number bigint not null,
+  last_id bigint not null,
+  transfers integer not null,
+  holders bigint[] not null,
+  after_positions bigint[] not null,
+  positions bigint[] not null,
+  previous_hash bytea not null,
+  hash bytea not null,
+  sealed_at timestamp with time zone not null,
+  constraint partition_block_once PRIMARY KEY (partition, number),
+  constraint block_number_counts CHECK ((number > 0)),
+  constraint block_partition_known CHECK (((partition >= 0) AND (partition <= 15))),
+  constraint block_parts_paired CHECK (((cardinality(holders) = cardinality(positions)) AND (cardinality(holders) = cardinality(after_positions)))),
+  constraint partition_block_not_empty CHECK ((transfers > 0))
+);
+comment on table ledger_partition_blocks is
+  'The hash chains of the partitions (holder_id % 16). A block covers, of each of its holders, the transfers with after_position < position <= position.';
+comment on column ledger_partition_blocks.last_id is
+  'The greatest id among its transfers: what was posted later has a greater one.';
+CREATE TRIGGER ledger_partition_blocks_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger_partition_blocks FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+create table ledger_sealed (
+  holder_id bigint not null,
+  position bigint not null,
+  constraint sealed_of_holder PRIMARY KEY (holder_id)
+);
+comment on table ledger_sealed is
+  'Up to which position the transfers of a holder are in blocks: what sealing goes on from.';
+
+create table ledger_heads (
+  number bigint not null,
+  blocks bigint[] not null,
+  last_id bigint not null,
+  previous_hash bytea not null,
+  hash bytea not null,
+  sealed_at timestamp with time zone not null,
+  constraint head_number_once PRIMARY KEY (number),
+  constraint head_has_partitions CHECK ((cardinality(blocks) = 16))
+);
+comment on table ledger_heads is
+  'Joins the newest block of every partition (0: none) in one hash, which follows the hash of the head before. Numbers go on from those of ledger_blocks. A head that is kept outside the database proves everything that was sealed before it.';
+CREATE TRIGGER ledger_heads_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger_heads FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+create table ledger_identity (
+  single boolean not null default true,
+  id uuid not null default gen_random_uuid(),
+  constraint ledger_identity_single PRIMARY KEY (single),
+  constraint ledger_identity_single_check CHECK (single)
+);
+comment on table ledger_identity is
+  'A random name of this ledger. A backup and a standby have the same.';
+
+create table ledger_shipped (
+  place text not null,
+  tried_at timestamp with time zone not null,
+  number bigint,
+  shipped_at timestamp with time zone,
+  error text,
+  constraint shipped_place PRIMARY KEY (place)
+);
+comment on table ledger_shipped is
+  'The newest head that was sent to each place outside the database, and why the last try failed.';
+
+create table ledger_lost_heads (
+  number bigint not null,
+  hash bytea not null,
+  sealed_at timestamp with time zone not null,
+  source text not null,
+  noticed_at timestamp with time zone not null,
+  constraint lost_head_once PRIMARY KEY (number, hash)
+);
+comment on table ledger_lost_heads is
+  'Heads that are known outside the database and are not in it: it went back in time. Money does not leave the gateway until a restore that is younger than the head is recorded (npx simbi after-restore).';
+CREATE TRIGGER ledger_lost_heads_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger_lost_heads FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER ledger_lost_heads_counted AFTER INSERT ON ledger_lost_heads FOR EACH STATEMENT EXECUTE FUNCTION count_change();
 
 -- 
 

@@ -12,11 +12,13 @@ import { frontRoutes } from './front/routes.ts';
 import { countMails } from './holders/mail-queue.ts';
 import { keepRequestLog } from './holders/request-log.ts';
 import { holderRoutes } from './holders/routes.ts';
+import { findLostHead } from './ledger/lost-history.ts';
 import { linkRoutes } from './links/routes.ts';
 import { countDueOperatorCallbacks } from './payments/operator-callbacks.ts';
 import { countDuePayments } from './payments/payment-jobs.ts';
 import { countQuarantined } from './payments/quarantine.ts';
 import { operatorRoutes, paymentRoutes } from './payments/routes.ts';
+import type { Context } from './platform/context.ts';
 import { type Backlogs, healthRoutes } from './platform/health-routes.ts';
 import { createHttpServer, type HttpServer } from './platform/http.ts';
 import { decideSimulatorPrompt, listSimulatorPrompts } from './rails/simulators.ts';
@@ -41,6 +43,13 @@ function backlogsOf({ ctx }: Services): Backlogs {
   };
 }
 
+/** Collections go on, so a balancer must go on sending requests. /readyz is public: it names no head. */
+async function findLostSentence(ctx: Context): Promise<string | null> {
+  return (await findLostHead(ctx))
+    ? 'The database went back in time: payouts, refunds and settlements are stopped.'
+    : null;
+}
+
 export type AppOptions = {
   /** The address of the demo's payment link, where there is one. */
   sampleLink?: string | null;
@@ -60,7 +69,7 @@ export function createApp(services: Services, options: AppOptions = {}): HttpSer
   docsRoutes(app, ctx, createDeveloperAccess(app, gateway));
   const hasMails = ctx.config.mailFrom === MAIL_BOX_SENDER;
   frontRoutes(app, ctx, { sampleLink: options.sampleLink ?? null, hasMails });
-  healthRoutes(app, ctx, backlogsOf(services));
+  healthRoutes(app, ctx, backlogsOf(services), findLostSentence);
   holderRoutes(app, ctx);
   paymentRoutes(app, ctx, payments);
   statementRoutes(app, ctx);
@@ -88,7 +97,7 @@ export function createApp(services: Services, options: AppOptions = {}): HttpSer
 /** The routes of a process that only does background work. */
 export function createWorkerApp(services: Services): HttpServer {
   const app = createHttpServer(services.ctx);
-  healthRoutes(app, services.ctx, backlogsOf(services));
+  healthRoutes(app, services.ctx, backlogsOf(services), findLostSentence);
   // The simulated operator belongs to this process and reports to it.
   if (services.sandbox) operatorRoutes(app, services.payments);
   return app;

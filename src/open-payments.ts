@@ -6,7 +6,7 @@ import { loadCatalog } from './catalog/catalog.ts';
 import { reverseLinks, settleLinks } from './links/links.ts';
 import type { PaymentsContext } from './payments/context.ts';
 import { isLoopback } from './platform/addresses.ts';
-import { publicUrl } from './platform/config.ts';
+import { type Config, publicUrl } from './platform/config.ts';
 import type { Context } from './platform/context.ts';
 import { createOutbound, type Outbound, type OutboundOptions } from './platform/outbound.ts';
 import { createWorkSignal } from './platform/work-signal.ts';
@@ -31,21 +31,28 @@ type PaymentsOptions = {
 
 type OpenPayments = { ctx: PaymentsContext; outbound: Outbound; rails: LiveRails; close(): Promise<void> };
 
-/** Resolves when the connections are open. */
-export async function openPayments(base: Context, options: PaymentsOptions): Promise<OpenPayments> {
-  const { config } = base;
-  const outbound = createOutbound({
+/** What requests to addresses that somebody else chose may reach. */
+export function outboundOptions(
+  config: Config,
+  { ownPorts = [], receiverPort }: Pick<PaymentsOptions, 'ownPorts' | 'receiverPort'> = {},
+): OutboundOptions {
+  return {
     mode: config.mode,
     allowedPorts: config.callbackAllowedPorts,
     allowedRanges: config.callbackAllowedRanges,
     ownOrigin: publicUrl(config),
     thisMachine: {
       isOpen: isLoopback(config.host) && !config.allowSignUp,
-      ownPorts: [config.port, ...(options.ownPorts ?? [])],
-      receiver: { port: config.port, path: CALLBACKS_PATH, listensOn: options.receiverPort ?? config.port },
+      ownPorts: [config.port, ...ownPorts],
+      receiver: { port: config.port, path: CALLBACKS_PATH, listensOn: receiverPort ?? config.port },
     },
-    ...options.outbound,
-  });
+  };
+}
+
+/** Resolves when the connections are open. */
+export async function openPayments(base: Context, options: PaymentsOptions): Promise<OpenPayments> {
+  const { config } = base;
+  const outbound = createOutbound({ ...outboundOptions(config, options), ...options.outbound });
   const rails = createRails(base, {
     sandboxOperatorUrl: options.sandboxOperatorUrl,
     ...(options.railTimeoutMs === undefined ? {} : { timeoutMs: options.railTimeoutMs }),

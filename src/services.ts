@@ -7,9 +7,13 @@ import { checkReceived } from './callbacks/check-received.ts';
 import { createDeliverer, type Deliverer } from './callbacks/deliver.ts';
 import { createCallbackHousekeeping } from './callbacks/housekeeping.ts';
 import { sendReceiptTexts } from './checkout/receipt-texts.ts';
+import { type Actor, recordAudit } from './holders/audit.ts';
 import { callbackSecrets } from './holders/integrations.ts';
+import { mailIsConfigured, queueMail } from './holders/mail-queue.ts';
 import { SEALED_INTEGRATION_SECRETS, SEALED_MAILS, SEALED_SECOND_FACTORS } from './holders/reseal.ts';
-import { extendChain } from './ledger/chain.ts';
+import { extendChain, lastSeenHead } from './ledger/chain.ts';
+import { createHeadKeeper, type HeadKeeper } from './ledger/head-keeper.ts';
+import { compareOutside } from './ledger/outside-heads.ts';
 import { openPayments } from './open-payments.ts';
 import { createCollectionWriter } from './payments/accept.ts';
 import { PAYMENTS_JOB, type PaymentsContext } from './payments/context.ts';
@@ -29,7 +33,7 @@ import { verifyInBackground } from './payments/verify-books.ts';
 import type { Context } from './platform/context.ts';
 import { databasePort } from './platform/database-port.ts';
 import type { Job } from './platform/jobs.ts';
-import type { OutboundOptions } from './platform/outbound.ts';
+import type { Outbound, OutboundOptions } from './platform/outbound.ts';
 import { resealPass, type SealedColumns } from './platform/reseal.ts';
 import type { RailDefinition } from './rails/connection.ts';
 import { SEALED_CONNECTION_TOKENS, SEALED_CONNECTIONS } from './rails/reseal.ts';
@@ -123,8 +127,10 @@ export async function createServices(base: Context, options: ServicesOptions = {
   const deliverer = createDeliverer(base, {
     outbound: payments.outbound,
     secretsOf: (integrationId) => callbackSecrets(base, integrationId),
+    ledgerHead: () => headOfCallbacks(base),
     ...(options.callbackTimeoutMs === undefined ? {} : { timeoutMs: options.callbackTimeoutMs }),
   });
+  const heads = await openHeadKeeper(base, payments.outbound);
   const engine = createPaymentEngine(ctx);
   const inbox = createOperatorInbox(ctx);
   const jobs: Job[] = [
@@ -138,8 +144,8 @@ export async function createServices(base: Context, options: ServicesOptions = {
     { name: 'payment_limits', pass: () => purgeLimitUses(base), idleMs: PURGE_IDLE_MS },
     { name: 'settlements', pass: () => settleDue(ctx, engine), idleMs: MEASURE_IDLE_MS },
     { name: 'rolling_reserve', pass: () => releaseHeldParts(base), idleMs: RESERVE_IDLE_MS },
-    { name: 'ledger_chain', pass: () => extendChain(base), idleMs: CHAIN_IDLE_MS },
-    { name: 'verify_ledger', pass: () => verifyInBackground(base, undefined, BOOKS_CHECKS), idleMs: VERIFY_IDLE_MS },
+    ...ledgerJobs(base, payments.outbound),
+    heads,
     { name: 'reseal', pass: () => resealPass(base, SEALED_COLUMNS), idleMs: RESEAL_IDLE_MS },
     { name: 'operator_calls', pass: () => payments.rails.storeCalls(), idleMs: CALLS_IDLE_MS },
     { name: 'operator_balances', pass: () => readOperatorBalances(ctx), idleMs: BALANCES_IDLE_MS },
@@ -165,6 +171,51 @@ export async function createServices(base: Context, options: ServicesOptions = {
       await payments.close();
     },
   };
+}
+
+function ledgerJobs(ctx: Context, outbound: Outbound): Job[] {
+  const checks = { more: BOOKS_CHECKS, outside: () => compareOutside(ctx, outbound) };
+  return [
+    { name: 'ledger_chain', pass: () => extendChain(ctx), idleMs: CHAIN_IDLE_MS },
+    { name: 'verify_ledger', pass: () => verifyInBackground(ctx, undefined, checks), idleMs: VERIFY_IDLE_MS },
+  ];
+}
+
+const GATEWAY: Actor = { memberId: null, name: 'gateway' };
+
+/** What people get who have asked for mails with the newest head. */
+const HEAD_MAIL =
+  'This is the newest head of the ledger. Keep it outside the machine. To compare it later: npx simbi ledger verify --known-block ' +
+  '<number>:<hash>';
+
+/** Compares at once, before anything can be paid out. Where the database does not answer yet, the first pass of the job does. */
+async function openHeadKeeper(ctx: Context, outbound: Outbound): Promise<HeadKeeper> {
+  const to = ctx.config.ledgerHeadMail;
+  const keeper = createHeadKeeper(ctx, {
+    outbound,
+    queueMail: mailIsConfigured(ctx)
+      ? (tx, line) => queueMail(tx, { to, subject: 'Ledger head', text: `${HEAD_MAIL}\n\n${line}\n` }, ctx.clock.now())
+      : null,
+    recordLost: (tx, { number, source, sealed_at }) =>
+      recordAudit(
+        tx,
+        {
+          holderId: null,
+          actor: GATEWAY,
+          action: 'ledger.history_lost',
+          subject: String(number),
+          details: { source, sealed_at: sealed_at.toISOString() },
+        },
+        ctx.clock.now(),
+      ),
+  });
+  await keeper.compare().catch((error: unknown) => ctx.log.warn({ err: error }, 'the ledger was not compared yet'));
+  return keeper;
+}
+
+function headOfCallbacks(ctx: Context): string | null {
+  const head = lastSeenHead(ctx);
+  return head && `${head.number}.${head.hash.toString('hex')}`;
 }
 
 function receivedHere(ctx: Context): ReceivedCallbacks {

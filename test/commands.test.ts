@@ -146,6 +146,7 @@ statement map <name> <file> [--json]
 statement mappings [--json]
 ledger
 ledger verify [--json] [--known-block <number:hash>] [--since <moment>] [--resume]
+ledger head [--json]
 block
 block add <number> <reason> [--json] [--holder <id>] [--gateway]
 block remove <number> [--json] [--holder <id>] [--gateway]

@@ -86,7 +86,11 @@ describe('the list of rights', () => {
     assert.deepEqual([facts.mayCreate, facts.mayChange, facts.unguarded], [false, [], []]);
   });
 
-  const HISTORY = ['audit_log', 'evidence', 'events', 'callback_attempts', 'ledger_transfers', 'ledger_blocks'];
+  const HISTORY = ['audit_log', 'evidence', 'events', 'callback_attempts', 'ledger_transfers'].concat(
+    'ledger_blocks',
+    'ledger_partition_blocks',
+    'ledger_heads',
+  );
   const REFUSED = [
     ...HISTORY.flatMap((table) => [`delete from ${table}`, `truncate ${table}`]),
     'update audit_log set actor = $$x$$',

@@ -6,6 +6,8 @@ const GUARDED = ['transactions', 'cases', 'decisions', 'evidence', 'events', 'ca
   'ledger_transfers',
   'ledger_accounts',
   'ledger_blocks',
+  'ledger_partition_blocks',
+  'ledger_heads',
 );
 
 /** Runs one statement as the owner of the tables. */

@@ -372,6 +372,7 @@ export type ProblemCode =
   | 'transaction_not_found'
   | 'verification_failed'
   | 'operator_asked_first'
+  | 'payouts_stopped'
   | 'resend_too_soon'
   | 'idempotency_conflict'
   | 'payment_link_not_found'

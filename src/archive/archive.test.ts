@@ -10,7 +10,7 @@ import { gunzipSync } from 'node:zlib';
 import { type Books, differencesOf, openBooks, type Past, paid, writePast } from '../../test/books.ts';
 import { createTestContext } from '../../test/harness.ts';
 import { verifyAudit } from '../holders/audit-chain.ts';
-import { extendChain, lastBlockAt } from '../ledger/chain.ts';
+import { extendChain, formatHead, lastHeadAt } from '../ledger/chain.ts';
 import { findArchivedMonth, isEvidenceArchived } from '../payments/archived-rows.ts';
 import { keepEvidenceMonths, listEvidence } from '../payments/evidence.ts';
 import type { Transaction } from '../payments/transactions.ts';
@@ -27,6 +27,8 @@ const TABLES = [
   'events',
   'evidence',
   'ledger_blocks',
+  'ledger_heads',
+  'ledger_partition_blocks',
   'ledger_transfers',
   'request_log',
   'transactions',
@@ -106,8 +108,9 @@ describe('an archive', () => {
       ['2021-03', '2021-04'],
     );
     const { manifest, sha256 } = await readManifest(folder, monthOfTest('2021-04'));
-    const block = await lastBlockAt(ctx.db, ctx.clock.now());
-    assert.equal(manifest.ledger_block, block && `${block.number}:${block.hash.toString('hex')}`);
+    const head = await lastHeadAt(ctx.db, ctx.clock.now());
+    assert.ok(head);
+    assert.equal(manifest.ledger_block, formatHead(head));
     const audit = await ctx.db.query(
       `select subject, actor, details ->> 'manifest_sha256' as hash from audit_log where action = 'archive.written' order by id`,
     );

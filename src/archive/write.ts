@@ -11,8 +11,8 @@ import { to as copyTo } from 'pg-copy-streams';
 import { ATTEMPT_ROWS, EVENT_ROWS } from '../callbacks/archived-rows.ts';
 import { COMMAND_LINE, recordAudit } from '../holders/audit.ts';
 import { REQUEST_ROWS } from '../holders/request-log.ts';
-import { BLOCK_ROWS, TRANSFER_ROWS } from '../ledger/archived-rows.ts';
-import { lastBlockAt } from '../ledger/chain.ts';
+import { BLOCK_ROWS, HEAD_ROWS, PARTITION_BLOCK_ROWS, TRANSFER_ROWS } from '../ledger/archived-rows.ts';
+import { formatHead, lastHeadAt } from '../ledger/chain.ts';
 import { EVIDENCE_ROWS, newestEvidence, oldestTransaction, TRANSACTION_ROWS } from '../payments/archived-rows.ts';
 import { beginCopy, connectForCopy, readerOf } from '../platform/copy-connection.ts';
 import type { Database, Reader } from '../platform/db.ts';
@@ -37,6 +37,8 @@ const TABLES: readonly ArchivedRows[] = [
   EVIDENCE_ROWS,
   TRANSFER_ROWS,
   BLOCK_ROWS,
+  PARTITION_BLOCK_ROWS,
+  HEAD_ROWS,
   EVENT_ROWS,
   ATTEMPT_ROWS,
   REQUEST_ROWS,
@@ -108,7 +110,7 @@ async function withSnapshot<T>(databaseUrl: string, work: (client: pg.Client) =>
 }
 
 async function describe(options: WriteOptions, reader: Reader, month: Month): Promise<Omit<Manifest, 'files'>> {
-  const block = await lastBlockAt(reader, options.at);
+  const head = await lastHeadAt(reader, options.at);
   return {
     format: 1,
     month: month.name,
@@ -116,7 +118,7 @@ async function describe(options: WriteOptions, reader: Reader, month: Month): Pr
     mode: options.mode,
     written_at: options.at.toISOString(),
     schema: (await readMigrations()).at(-1)?.version ?? 0,
-    ledger_block: block && `${block.number}:${block.hash.toString('hex')}`,
+    ledger_block: head && formatHead(head),
     last_evidence: String(await newestEvidence(reader, month)),
   };
 }

@@ -7,6 +7,7 @@ import { requireActiveHolder } from '../holders/holders.ts';
 import { lockAccounts } from '../ledger/accounts.ts';
 import { accountKey, disputeShortfall, holderReceivable, walletAvailable } from '../ledger/chart.ts';
 import { post } from '../ledger/ledger.ts';
+import { requireHistory } from '../ledger/lost-history.ts';
 import { settlementTaken } from '../ledger/postings.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import type { PaymentEngine } from '../payments/engine.ts';
@@ -57,6 +58,7 @@ export async function takeSettlement(
   request: SettlementRequest,
 ): Promise<SettlementResult> {
   const { holderId, currency } = request;
+  await requireHistory(ctx);
   const rule = await findSettlementRule(ctx.db, holderId, currency);
   if (!rule) throw invalid(`No destination is set for the settlement of ${currency}.`);
   if (rule.usable_from > ctx.clock.now())

@@ -12,6 +12,8 @@ import { callbackHeaders, signCallback } from './signature.ts';
 const MAX_ANSWER_BYTES = 16_384;
 const KEPT_ANSWER_BYTES = 4_096;
 const KEPT_HEADER_CHARACTERS = 4_096;
+/** Not part of what is signed: it says nothing about the event. */
+const HEAD_HEADER = 'simbi-ledger-head';
 const CONNECTION_HEADERS = new Set(['connection', 'keep-alive', 'transfer-encoding']);
 
 /** A delivery that this process holds the lease of. */
@@ -73,9 +75,9 @@ export async function sendDelivery(
   outbound: Pick<Outbound, 'request'>,
   secrets: readonly string[],
   delivery: PendingDelivery,
-  options: { at: Date; timeoutMs: number; toKey: (secret: string) => KeyObject },
+  options: { at: Date; timeoutMs: number; head?: string | null; toKey: (secret: string) => KeyObject },
 ): Promise<SentDelivery> {
-  const { at, timeoutMs, toKey } = options;
+  const { at, timeoutMs, head, toKey } = options;
   const seconds = Math.floor(at.getTime() / 1_000);
   const signature = signCallback(secrets, delivery.publicId, seconds, delivery.body, toKey);
   if (secrets.length === 0) {
@@ -85,7 +87,7 @@ export async function sendDelivery(
   const result = await outbound.request({
     url: delivery.url,
     method: 'POST',
-    headers: callbackHeaders(delivery.publicId, seconds, signature),
+    headers: { ...callbackHeaders(delivery.publicId, seconds, signature), ...(head ? { [HEAD_HEADER]: head } : {}) },
     body: delivery.body,
     timeoutMs,
     maxAnswerBytes: MAX_ANSWER_BYTES,

@@ -63,6 +63,21 @@ describe('signature', () => {
     assert.throws(() => new Webhook(createCallbackSecret()).verify(text, arrival.headers));
     await deliverer.close();
   });
+
+  test('the newest head of the ledger is a header beside it, once there is one', async () => {
+    let head: string | null = null;
+    const deliverer = startDeliverer(ctx, { ledgerHead: () => head });
+    for (const newest of [null, '7.ab12']) {
+      head = newest;
+      deliverer.deliverFresh(await record(ctx, [newEvent(ctx, receiver.url)]));
+      await deliverer.idle();
+    }
+    assert.deepEqual(
+      receiver.received.map(({ headers }) => headers['simbi-ledger-head']),
+      [undefined, '7.ab12'],
+    );
+    await deliverer.close();
+  });
 });
 
 describe('retries', () => {

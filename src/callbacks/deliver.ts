@@ -30,6 +30,8 @@ export type DelivererOptions = {
   outbound: Pick<Outbound, 'request'>;
   /** Live callback secrets of an integration, newest first. */
   secretsOf: (integrationId: bigint) => Promise<readonly string[]>;
+  /** The newest head of the ledger, `<number>.<hash>`; each callback carries it. */
+  ledgerHead?: () => string | null;
   random?: () => number;
   timeoutMs?: number;
 };
@@ -158,12 +160,13 @@ function oneByOne<Item>(keyOf: (item: Item) => string, work: (item: Item) => Pro
 
 async function makeAttempt(
   ctx: Context,
-  { outbound, secretsOf, random = Math.random, timeoutMs = SEND_TIMEOUT_MS }: DelivererOptions,
+  { outbound, secretsOf, ledgerHead, random = Math.random, timeoutMs = SEND_TIMEOUT_MS }: DelivererOptions,
   delivery: PendingDelivery,
   at: Date,
 ): Promise<Omit<DeliveryResult, 'receiver'>> {
   const secrets = await secretsOf(delivery.integrationId);
-  const sent = await sendDelivery(outbound, secrets, delivery, { at, timeoutMs, toKey: keyCacheOf(ctx) });
+  const head = ledgerHead?.() ?? null;
+  const sent = await sendDelivery(outbound, secrets, delivery, { at, timeoutMs, head, toKey: keyCacheOf(ctx) });
   const answer = readAnswer(delivery, sent, random);
   const failure = answer.gone ? 'gone' : (sent.result.error ?? 'refused');
   ctx.metrics.deliveries.inc({ result: answer.delivered ? 'delivered' : failure });

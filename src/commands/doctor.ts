@@ -4,6 +4,8 @@ import { existsSync } from 'node:fs';
 import { access, constants, mkdir, statfs } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { ModeError } from '../database-mode.ts';
+import { listShipped } from '../ledger/head-keeper.ts';
+import { readLostHead } from '../ledger/lost-history.ts';
 import { createContext, findPort, type OpenDatabase, openCommandDatabase } from '../open-context.ts';
 import { openPayments } from '../open-payments.ts';
 import { lookAtConnections } from '../payments/connection-report.ts';
@@ -242,11 +244,37 @@ async function checkContext(ctx: Context): Promise<Finding[]> {
         detail: `${skew} ms apart from the clock of the database`,
         fix: 'Synchronise the clocks of this machine and of the database with NTP.',
       },
+      await checkHistory(ctx),
+      ...(await checkHeads(ctx)),
       ...(await checkPayments(ctx)),
     ];
   } finally {
     await ctx.db.close();
   }
+}
+
+/** What the gateway noticed when it compared the database with what is known outside. */
+async function checkHistory(ctx: Context): Promise<Finding> {
+  const lost = await readLostHead(ctx.db);
+  return {
+    check: 'history',
+    ok: lost === null,
+    detail: lost
+      ? `ledger head ${lost.number}, known from ${lost.source}, is not in the database; no money leaves the gateway`
+      : 'every ledger head that was seen is in the database',
+    fix: 'Find out which copy of the database this is, and whether a newer one exists. To go on with this one: npx simbi after-restore.',
+  };
+}
+
+/** Where the newest ledger head is sent. */
+async function checkHeads(ctx: Context): Promise<Finding[]> {
+  const places = await listShipped(ctx.db);
+  return places.map(({ place, error, number }) => ({
+    check: `heads ${place}`,
+    ok: error === null,
+    detail: error ?? `ledger head ${number ?? 'none'} was sent`,
+    fix: 'Check LEDGER_HEAD_FILE, LEDGER_HEAD_URL and LEDGER_HEAD_MAIL.',
+  }));
 }
 
 async function checkPayments(ctx: Context): Promise<Finding[]> {

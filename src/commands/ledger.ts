@@ -1,11 +1,15 @@
 // simbi ledger verify: recomputes every balance from the transfers, compares the ledger with transactions, refunds, events,
-// incoming payments and cases, and reports differences.
+// incoming payments and cases, and reports differences. simbi ledger head: what to keep outside.
 
 import type { Command } from 'commander';
 import { BOOKS_CHECKS } from '../books/books-checks.ts';
+import { formatHead, newestHead } from '../ledger/chain.ts';
+import { compareOutside, createHeadSigner } from '../ledger/outside-heads.ts';
+import { outboundOptions } from '../open-payments.ts';
 import { verifyBooks } from '../payments/verify-books.ts';
 import { addVerifyRun, resumeVerifyRun, type VerifyRun } from '../payments/verify-runs.ts';
 import type { Context } from '../platform/context.ts';
+import { createOutbound } from '../platform/outbound.ts';
 import { createProgressBar } from './progress.ts';
 import { addCommand, CommandError, EXIT, print, readTime, type Terminal, withContext } from './terminal.ts';
 
@@ -23,7 +27,7 @@ export function ledgerCommands(group: Command, terminal: Terminal): void {
       'npx simbi ledger verify --known-block 12:9f86d081…',
     ],
   )
-    .option('--known-block <number:hash>', 'a block recorded earlier, to prove that older transfers were not changed')
+    .option('--known-block <number:hash>', 'a head recorded earlier, to prove that older transfers were not changed')
     .option(
       '--since <moment>',
       'only what was posted, created or open since then; all balances are still compared',
@@ -39,6 +43,25 @@ export function ledgerCommands(group: Command, terminal: Terminal): void {
       report(terminal, options, run);
       if (run.differences > 0n) process.exitCode = EXIT.error;
     });
+  addCommand(group, 'head', 'print the newest head of the hash chain, signed, and the key to check it with', [
+    'npx simbi ledger head',
+    'npx simbi ledger head --json',
+  ]).action((options: { json?: boolean }) => showHead(terminal, options));
+}
+
+async function showHead(terminal: Terminal, options: { json?: boolean }): Promise<void> {
+  const { head, line, publicKey } = await withContext(terminal, async (ctx) => {
+    const signer = await createHeadSigner(ctx);
+    const newest = await newestHead(ctx.db);
+    return { head: newest, line: newest && signer.line(newest), publicKey: signer.publicKey };
+  });
+  if (!head || line === null) throw new CommandError('Nothing was sealed yet.', EXIT.notFound);
+  print(
+    terminal,
+    options,
+    { head: formatHead(head), line, public_key: publicKey },
+    `${line}\nPublic key: ${publicKey}`,
+  );
 }
 
 const SINCE_HELP = `
@@ -61,12 +84,15 @@ async function verify(
   if (!run) throw new CommandError('There is no run that broke off.', EXIT.notFound);
   const sizes = await estimateSizes(ctx);
   const bar = createProgressBar(terminal, 'Verifying');
+  const outbound = createOutbound(outboundOptions(ctx.config));
   const done = await verifyBooks(ctx, run, {
     onProgress: (stage, rows) => bar.show(rows, Math.max(sizes.get(stage) ?? 0, rows), stage.replaceAll('_', ' ')),
-    ...(knownBlock ? { knownBlock } : {}),
+    ...(knownBlock ? { knownHeads: [knownBlock] } : {}),
     more: BOOKS_CHECKS,
+    outside: () => compareOutside(ctx, outbound),
   });
   bar.end();
+  await outbound.close();
   return done;
 }
 

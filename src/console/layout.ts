@@ -1,6 +1,7 @@
 // The layout of every page: the menu (menu.ts), the top bar with search, and the page itself.
 
 import type { FastifyReply } from 'fastify';
+import { findLostHead } from '../ledger/lost-history.ts';
 import { shownBrand } from '../platform/config.ts';
 import {
   type Html,
@@ -47,6 +48,8 @@ export type ConsoleContent = {
   live?: number;
   /** Without menu and header, as for visitors who are not signed in. */
   alone?: boolean;
+  /** For admins: no money leaves the gateway until one of them has looked. */
+  historyLost?: boolean;
   /** The page has a form for passkeys, which needs a script. */
   passkeys?: boolean;
   /** Style sheets and scripts that only this page has. */
@@ -116,7 +119,13 @@ function shell(request: ConsoleRequest, { active, counts, page }: ShellParts): H
 }
 
 export async function renderPage(request: ConsoleRequest, content: ConsoleContent): Promise<FastifyReply> {
-  return sendPage(request.raw, request.reply, layoutPage(request, content, await menuCounts(request)));
+  const isAdmin = request.session?.member.is_admin === true;
+  const historyLost = isAdmin && (await findLostHead(request.ctx)) !== null;
+  return sendPage(
+    request.raw,
+    request.reply,
+    layoutPage(request, { ...content, historyLost }, await menuCounts(request)),
+  );
 }
 
 /** Goes to a page of the console, which then says what was done. */
@@ -132,6 +141,7 @@ function main(request: ConsoleRequest, content: ConsoleContent): Html {
   return html`
     <main id="main">
       ${notice && html`<p class="box success" role="status">${notice}</p>`}
+      ${content.historyLost === true && html`<p class="box error" role="alert">${t.system.payoutsStopped}</p>`}
       ${content.alone !== true && noticeBox(request)}
       <div class="page-head">
         <div>

@@ -5,6 +5,8 @@ import { readFileSync } from 'node:fs';
 import type { FastifyReply } from 'fastify';
 import { countDueDeliveries, oldestDueDelivery } from '../callbacks/endpoints.ts';
 import { countMails, mailIsConfigured, oldestMail } from '../holders/mail-queue.ts';
+import { listShipped } from '../ledger/head-keeper.ts';
+import { findLostHead } from '../ledger/lost-history.ts';
 import { countDuePayments, oldestDuePayment } from '../payments/payment-jobs.ts';
 import { MAX_CLOCK_SKEW_MS } from '../platform/database-time.ts';
 import { type Html, html } from '../platform/html.ts';
@@ -25,9 +27,11 @@ export const systemRoutes: ConsoleRoute[] = [forAdmin('GET', '/admin/system', sy
 
 async function systemPage(request: MemberRequest): Promise<FastifyReply> {
   const { ctx, t } = request;
-  const [skewMs, restoredAt, size, queues, errors] = await Promise.all([
+  const [skewMs, restoredAt, lost, heads, size, queues, errors] = await Promise.all([
     ctx.databaseTime.skewMs(),
     findLastRestore(ctx),
+    findLostHead(ctx),
+    headState(request),
     readDatabase(request),
     queueTable(request),
     errorTable(request),
@@ -49,6 +53,8 @@ async function systemPage(request: MemberRequest): Promise<FastifyReply> {
           [t.system.clock, status(isRight ? 'success' : 'error', t.system.skew(Math.round(skewMs)))],
           [t.system.mail, mailState(request)],
           [t.system.restored, restoredAt ? timeTag(request, restoredAt) : t.never],
+          [t.system.history, lost ? status('error', t.system.historyLost) : status('success', t.system.historyWhole)],
+          [t.system.heads, heads],
         ])}
       </div>
       <section><h2>${t.system.queues}</h2>${queues}</section>
@@ -72,6 +78,21 @@ function megabytes(bytes: bigint): string {
 function mailState(request: MemberRequest): Html {
   const { ctx, t } = request;
   return mailIsConfigured(ctx) ? status('success', t.system.mailOn) : status('warning', t.system.mailOff);
+}
+
+/** Where the newest head of the ledger went, and what failed. */
+async function headState(request: MemberRequest): Promise<Html> {
+  const { ctx, t } = request;
+  const places = await listShipped(ctx.db);
+  if (places.length === 0) return status('neutral', t.system.headsKept);
+  return html`${places.map(
+    ({ place, shipped_at, error }) => html`
+      <div>
+        ${status(error === null ? 'success' : 'error', error === null ? t.system.headsSent : t.system.headsNotSent)}
+        ${place} ${shipped_at && timeTag(request, shipped_at)}
+      </div>
+    `,
+  )}`;
 }
 
 /** What is due and not done: how much, and since when the oldest waits. */

@@ -115,6 +115,7 @@ export const AUDIT_ACTIONS = {
     'keys.master_rotated',
     'keys.retired',
     'gateway.restored',
+    'ledger.history_lost',
     'archive.written',
     'archive.evidence_removed',
     'statement.applied',

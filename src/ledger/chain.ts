@@ -1,60 +1,49 @@
-// The hash chain over the transfers. A background job seals them into blocks, and each block holds the hash of the one
-// before. To edit, remove or insert a transfer later one would have to rewrite every block after it; comparing the chain
-// with the transfers finds a block that does not match.
+// The hash chain over the transfers. Holders are divided into partitions that never change. A background job seals the
+// transfers of each partition into blocks, each with the hash of the block before, and joins the newest block of every
+// partition in a head, which has the hash of the head before. To edit, remove or insert a transfer later one would have to
+// rewrite every block of its partition and every head after it; a head that is kept elsewhere shows that.
+//
+// A block covers transfers by the positions that post_transfers counts for each holder. The row of a position is locked until
+// the posting commits: who sees a position sees every transfer up to it. No number of a server is relied on, and several
+// processes can seal at once: of two that make the same block, the database keeps one.
 
-import { createHash, type Hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
 import { perProcess } from '../platform/memory.ts';
-import type { ReportDifference } from './differences.ts';
 
+/** Of a holder: its id modulo this. It can never change: sealed blocks depend on it. */
+export const PARTITIONS = 16;
 /** Transfers in a full block. */
 const BLOCK_TRANSFERS = 1_000;
 /** A block that is not full is sealed when its oldest transfer is this old, so few transfers make few blocks. */
 const SEAL_AFTER_MS = 5_000;
 
-/** Ids that are searched first for the transfers of a block. */
-const FIRST_RANGE = 4_000n;
-
-/** Blocks read at a time while the chain is compared. */
-const BLOCKS_READ = 1_000;
-
-/** The hash before the first block. */
+/** The hash before everything. */
 const GENESIS = Buffer.alloc(32);
 
 /**
- * A transfer as the text that is hashed. The hash of a block is SHA-256 over the 32 bytes of the previous hash and
- * its lines in the order of id, joined by line feeds. This must never change: sealed blocks depend on it.
+ * A transfer as the text that is hashed. The hash of a block is SHA-256 over the 32 bytes of the previous hash and its lines in
+ * the order of (holder, position), joined by line feeds. This must never change: sealed blocks depend on it. A transfer from
+ * before there were positions has the same text without the last field.
  */
 export const TRANSFER_LINE = `concat_ws('|', id, batch, holder_id, debit_account, credit_account, amount, currency, kind,
-  transaction_id, (extract(epoch from posted_at) * 1000000)::bigint, debit_balance, credit_balance)`;
+  transaction_id, (extract(epoch from posted_at) * 1000000)::bigint, debit_balance, credit_balance, position)`;
 
-/**
- * Ids are drawn before commit, so a lower id can become visible after a higher one; sealing past it would leave it out
- * for ever. `waiting` is a highest id together with the first database transaction that began after it was seen:
- * when every older transaction has ended, no id up to there can appear any more, and it becomes `certain`.
- */
-type Horizon = { certain: bigint; waiting: { lastId: bigint; endsBefore: bigint } | null };
-const horizonOf = perProcess((): Horizon => ({ certain: 0n, waiting: null }));
+/** A head, or a block of the past chain, as it is noted down elsewhere; the hash in hexadecimal. */
+export type KnownHead = { readonly number: bigint; readonly hash: string };
 
-async function moveHorizon(ctx: Context): Promise<bigint> {
-  const { db } = ctx;
-  const horizon = horizonOf(ctx);
-  if (!horizon.waiting) {
-    // Two statements on purpose: the snapshot must be younger than the id that was seen.
-    const lastId = await lastTransferId(db);
-    const [snapshot] = await db.query<{ xmax: string }>('select pg_snapshot_xmax(pg_current_snapshot())::text as xmax');
-    horizon.waiting = { lastId, endsBefore: BigInt(snapshot?.xmax ?? 0) };
-  }
-  const [snapshot] = await db.query<{ xmin: string }>('select pg_snapshot_xmin(pg_current_snapshot())::text as xmin');
-  if (horizon.waiting && BigInt(snapshot?.xmin ?? 0) >= horizon.waiting.endsBefore) {
-    horizon.certain = horizon.waiting.lastId;
-    horizon.waiting = null;
-  }
-  return horizon.certain;
-}
+export type Head = {
+  readonly number: bigint;
+  /** The newest block of each partition, 0: none. Empty: a block of the past chain. */
+  readonly blocks: readonly bigint[];
+  /** The greatest id among all transfers that it covers: on one server, what is posted later has a greater one. */
+  readonly last_id: bigint;
+  readonly hash: Buffer;
+  readonly sealed_at: Date;
+};
 
-/** The newest id that was drawn, whether or not its transaction has committed. `max(id)` would read the whole table. */
+/** The newest transfer id that was drawn, whether or not its transaction has committed. `max(id)` would read the whole table. */
 export async function lastTransferId(reader: Reader): Promise<bigint> {
   const [row] = await reader.query<{ id: bigint | null }>(
     `select pg_sequence_last_value(pg_get_serial_sequence('ledger_transfers', 'id')::regclass) as id`,
@@ -62,209 +51,224 @@ export async function lastTransferId(reader: Reader): Promise<bigint> {
   return row?.id ?? 0n;
 }
 
+export function formatHead({ number, hash }: Pick<Head, 'number' | 'hash'>): string {
+  return `${number}:${hash.toString('hex')}`;
+}
+
 /**
- * Seals at most one block and returns how many transfers it holds. With `partial` a block that is neither full nor old is
- * sealed too. Two processes that seal at once make the same block, and the database keeps one of them.
+ * Seals at most one block in each partition, and a head if there is a new block. Returns how many transfers were sealed. With
+ * `partial` a block that is neither full nor old is sealed too.
  */
 export async function extendChain(ctx: Context, options: { partial?: boolean } = {}): Promise<number> {
-  const certain = await moveHorizon(ctx);
-  const [newest] = await ctx.db.query<{ last_id: bigint }>(
-    'select last_id from ledger_blocks order by number desc limit 1',
-  );
-  const after = newest?.last_id ?? 0n;
-  // Ids are looked up by ranges and have gaps: a range that holds too few transfers is doubled.
-  for (let range = FIRST_RANGE; after < certain; range *= 2n) {
-    const isLast = after + range >= certain;
-    const sealed = await sealBlock(ctx, isLast ? certain : after + range, options.partial ?? false);
-    if (sealed > 0 || isLast) return sealed;
-  }
-  return 0;
+  let sealed = 0;
+  for (const partition of await listDuePartitions(ctx.db))
+    sealed += await sealBlock(ctx, partition, options.partial ?? false);
+  newestHeadOf(ctx).head = await joinPartitions(ctx);
+  return sealed;
 }
 
-async function sealBlock(ctx: Context, upTo: bigint, partial: boolean): Promise<number> {
-  const [block] = await ctx.db.query<{ transfers: number }>(
-    `with newest as (
-       select coalesce(max(number), 0) as number, coalesce(max(last_id), 0) as last_id,
-         coalesce((select hash from ledger_blocks order by number desc limit 1), $2::bytea) as hash
-       from (select number, last_id from ledger_blocks order by number desc limit 1) as block
-     ), content as (
-       select id, posted_at, ${TRANSFER_LINE} as line from ledger_transfers
-       where id > (select last_id from newest) and id <= $1
-       order by id limit $3
-     )
-     insert into ledger_blocks (number, after_id, last_id, transfers, previous_hash, hash, sealed_at)
-     select (select number from newest) + 1, (select last_id from newest), max(id), count(*),
-       (select hash from newest),
-       sha256((select hash from newest) || convert_to(string_agg(line, E'\\n' order by id), 'UTF8')), $4
-     from content
-     having count(*) = $3 or (count(*) > 0 and ($6 or min(posted_at) <= $5))
-     on conflict do nothing
-     returning transfers`,
-    [upTo, GENESIS, BLOCK_TRANSFERS, ctx.clock.now(), new Date(ctx.clock.millis() - SEAL_AFTER_MS), partial],
-  );
-  return block?.transfers ?? 0;
+const newestHeadOf = perProcess((): { head: Head | null } => ({ head: null }));
+
+/** The newest head that this process has seen; null: none yet. It costs nothing to ask. */
+export function lastSeenHead(ctx: Context): Head | null {
+  return newestHeadOf(ctx).head;
 }
 
-/** A block as it is noted down elsewhere; the hash in hexadecimal. */
-export type KnownBlock = { readonly number: bigint; readonly hash: string };
+/** In another order each time, so that processes that seal at once begin with different partitions. */
+async function listDuePartitions(reader: Reader): Promise<number[]> {
+  const rows = await reader.query<{ partition: number }>(
+    `select distinct (p.holder_id % ${PARTITIONS})::int as partition
+     from ledger_positions p left join ledger_sealed s using (holder_id)
+     where p.position > coalesce(s.position, 0)`,
+  );
+  const first = Math.floor(Math.random() * PARTITIONS);
+  return rows
+    .map(({ partition }) => partition)
+    .sort((left, right) => ((left + first) % PARTITIONS) - ((right + first) % PARTITIONS));
+}
 
-export type Block = {
-  number: bigint;
-  after_id: bigint;
-  last_id: bigint;
-  transfers: number;
-  previous_hash: Buffer;
-  hash: Buffer;
+type DueRow = {
+  holder_id: bigint;
+  position: bigint;
+  after_position: bigint;
+  id: bigint;
+  posted_at: Date;
+  line: string;
 };
 
-type ChainSummary = { blocks: number; unsealed: number; head: KnownBlock | null };
-
-/** Compares the blocks after `start` with their transfers, which must be added in the order of their ids. */
-export async function openChain(
-  reader: Reader,
-  start: Block | null,
-  known: KnownBlock | undefined,
-  report: ReportDifference,
-) {
-  const blocks = readBlocks(reader, start?.number ?? 0n);
-  let previous = start;
-  let blockCount = 0;
-  let unsealed = 0;
-  /** Transfers added to the current block so far, and their hash. */
-  let found = 0;
-  let digest: Hash = createHash('sha256').update(start?.hash ?? GENESIS);
-  let block = await next();
-  if (known && start && known.number <= start.number) await checkKnown(reader, known, report);
-
-  async function next(): Promise<Block | null> {
-    const result = await blocks.next();
-    return result.done ? null : result.value;
-  }
-
-  /** Closes the blocks that end before this id; null: all. */
-  async function closeBefore(id: bigint | null): Promise<void> {
-    while (block && (id === null || id > block.last_id)) {
-      checkLink(block, previous, report);
-      checkContent(block, { transfers: found, hash: digest.digest() }, known, report);
-      blockCount++;
-      previous = block;
-      block = await next();
-      found = 0;
-      digest = createHash('sha256').update(previous.hash);
-    }
-  }
-
-  return {
-    /** Closes the blocks that end before this transfer. Returns the newest one if there was any. */
-    async close(id: bigint): Promise<Block | null> {
-      if (!block || id <= block.last_id) return null;
-      await closeBefore(id);
-      return previous;
-    },
-    add(line: string): void {
-      if (!block) {
-        unsealed++;
-        return;
-      }
-      digest.update(found === 0 ? line : `\n${line}`);
-      found++;
-    },
-    async finish(): Promise<ChainSummary> {
-      await closeBefore(null);
-      const head = previous ? { number: previous.number, hash: previous.hash.toString('hex') } : null;
-      if (known && known.number > (head?.number ?? 0n)) reportMissing(known, report);
-      return { blocks: blockCount, unsealed, head };
-    },
-  };
-}
-
-function reportBlock(report: ReportDifference, block: Block, expected: string, found: string, sentence: string): void {
-  const place = `Block ${block.number} (transfers after ${block.after_id} up to ${block.last_id})`;
-  report({ what: 'block', where: `block ${block.number}`, expected, found, sentence: `${place} ${sentence}` });
-}
-
-function reportMissing({ number, hash }: KnownBlock, report: ReportDifference): void {
-  report({
-    what: 'block',
-    where: `block ${number}`,
-    expected: hash,
-    found: 'no such block',
-    sentence: `Block ${number} was noted down and is not there: the end of the chain was removed.`,
+async function sealBlock(ctx: Context, partition: number, partial: boolean): Promise<number> {
+  const { db, clock } = ctx;
+  // Read before what is due: if somebody seals in between, our block has the number of theirs, and is not kept.
+  const previous = await newestBlock(db, partition);
+  const rows = await db.query<DueRow>(
+    `select due.after_position, t.holder_id, t.position, t.id, t.posted_at, t.line
+     from (
+       select p.holder_id, coalesce(s.position, 0) as after_position, p.position
+       from ledger_positions p left join ledger_sealed s using (holder_id)
+       where p.holder_id % ${PARTITIONS} = $1 and p.position > coalesce(s.position, 0)
+       order by p.holder_id limit $2
+     ) as due
+     cross join lateral (
+       select holder_id, position, id, posted_at, ${TRANSFER_LINE} as line from ledger_transfers
+       where holder_id = due.holder_id and position > due.after_position and position <= due.position
+       order by position limit $2
+     ) as t
+     order by t.holder_id, t.position limit $2`,
+    [partition, BLOCK_TRANSFERS],
+  );
+  const isDue =
+    rows.length === BLOCK_TRANSFERS ||
+    rows.some(({ posted_at }) => partial || posted_at.getTime() <= clock.millis() - SEAL_AFTER_MS);
+  if (!isDue) return 0;
+  const parts = partsOf(rows);
+  const hash = hashOf(
+    previous.hash,
+    rows.map(({ line }) => line),
+  );
+  const lastId = greatestOf(
+    0n,
+    rows.map(({ id }) => id),
+  );
+  return await db.transaction(async (tx) => {
+    const [block] = await tx.query<{ transfers: number }>(
+      `insert into ledger_partition_blocks (partition, number, last_id, transfers, holders, after_positions, positions,
+                                            previous_hash, hash, sealed_at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+       on conflict do nothing returning transfers`,
+      [
+        partition,
+        previous.number + 1n,
+        lastId,
+        rows.length,
+        parts.map((part) => part.holderId),
+        parts.map((part) => part.after),
+        parts.map((part) => part.position),
+        previous.hash,
+        hash,
+        clock.now(),
+      ],
+    );
+    if (!block) return 0;
+    await tx.query(
+      `insert into ledger_sealed (holder_id, position) select * from unnest($1::bigint[], $2::bigint[])
+       on conflict (holder_id) do update set position = excluded.position`,
+      [parts.map((part) => part.holderId), parts.map((part) => part.position)],
+    );
+    return block.transfers;
   });
 }
 
-/** A block continues the block before it: its number, its first id and the hash it names. */
-function checkLink(block: Block, previous: Block | null, report: ReportDifference): void {
-  const number = (previous?.number ?? 0n) + 1n;
-  const afterId = previous?.last_id ?? 0n;
-  const hash = previous?.hash ?? GENESIS;
-  if (block.number !== number) {
-    const sentence = `follows block ${number - 1n}: blocks between were removed.`;
-    reportBlock(report, block, `block ${number}`, `block ${block.number}`, sentence);
-  } else if (block.after_id !== afterId) {
-    const sentence = 'does not begin where the block before ends.';
-    reportBlock(report, block, `after ${afterId}`, `after ${block.after_id}`, sentence);
-  }
-  if (!block.previous_hash.equals(hash)) {
-    const sentence = 'names another hash as that of the block before: that block was edited.';
-    reportBlock(report, block, hash.toString('hex'), block.previous_hash.toString('hex'), sentence);
-  }
+function greatestOf(first: bigint, others: readonly bigint[]): bigint {
+  let greatest = first;
+  for (const each of others) if (each > greatest) greatest = each;
+  return greatest;
 }
 
-/** A block holds the transfers it was sealed over, and is the block that was noted down under its number. */
-function checkContent(
-  block: Block,
-  found: { transfers: number; hash: Buffer },
-  known: KnownBlock | undefined,
-  report: ReportDifference,
-): void {
-  const sealed = block.hash.toString('hex');
-  if (found.transfers !== block.transfers) {
-    const sentence = `was sealed over ${block.transfers} transfers; ${found.transfers} are there.`;
-    reportBlock(report, block, `${block.transfers} transfers`, `${found.transfers} transfers`, sentence);
-  } else if (!found.hash.equals(block.hash)) {
-    const sentence = 'does not have the hash it was sealed with: a transfer in it was edited.';
-    reportBlock(report, block, sealed, found.hash.toString('hex'), sentence);
-  }
-  if (known?.number === block.number && known.hash !== sealed) {
-    const sentence = 'is not the block that was noted down: the past was rewritten.';
-    reportBlock(report, block, known.hash, sealed, sentence);
-  }
+/** The transfers of one holder in a block. */
+export type BlockPart = { readonly holderId: bigint; readonly after: bigint; readonly position: bigint };
+
+function partsOf(rows: readonly DueRow[]): BlockPart[] {
+  const parts = new Map<bigint, BlockPart>();
+  for (const { holder_id: holderId, position, after_position } of rows)
+    parts.set(holderId, { holderId, after: parts.get(holderId)?.after ?? after_position, position });
+  return [...parts.values()];
 }
 
-/** The block that was noted down is before the first one compared: its hash alone is compared. */
-async function checkKnown(reader: Reader, known: KnownBlock, report: ReportDifference): Promise<void> {
-  const block = await findBlock(reader, known.number);
-  if (!block) reportMissing(known, report);
-  else checkContent(block, { transfers: block.transfers, hash: block.hash }, known, report);
+export function hashOf(previous: Buffer, lines: readonly string[]): Buffer {
+  return createHash('sha256').update(previous).update(lines.join('\n')).digest();
 }
 
-const BLOCK_COLUMNS = 'number, after_id, last_id, transfers, previous_hash, hash';
-
-export async function findBlock(reader: Reader, number: bigint): Promise<Block | null> {
-  const [block] = await reader.query<Block>(`select ${BLOCK_COLUMNS} from ledger_blocks where number = $1`, [number]);
-  return block ?? null;
-}
-
-/** The newest block that was sealed up to a moment: every transfer posted after that moment is after it. */
-export async function lastBlockAt(reader: Reader, moment: Date): Promise<Block | null> {
-  const [block] = await reader.query<Block>(
-    `select ${BLOCK_COLUMNS} from ledger_blocks where sealed_at <= $1 order by number desc limit 1`,
-    [moment],
+/** The newest block of a partition; before its first one, the end of the past chain. */
+async function newestBlock(reader: Reader, partition: number): Promise<{ number: bigint; hash: Buffer }> {
+  const [block] = await reader.query<{ number: bigint; hash: Buffer }>(
+    'select number, hash from ledger_partition_blocks where partition = $1 order by number desc limit 1',
+    [partition],
   );
-  return block ?? null;
+  return block ?? { number: 0n, hash: (await pastEnd(reader)).hash };
 }
 
-async function* readBlocks(reader: Reader, afterNumber: bigint): AsyncGenerator<Block> {
-  let after = afterNumber;
-  for (;;) {
-    const rows = await reader.query<Block>(
-      `select ${BLOCK_COLUMNS} from ledger_blocks where number > $1 order by number limit $2`,
-      [after, BLOCKS_READ],
-    );
-    yield* rows;
-    const last = rows.at(-1);
-    if (!last || rows.length < BLOCKS_READ) return;
-    after = last.number;
-  }
+/** The last block of the chain from before there were partitions. All partitions, and the heads, begin with its hash. */
+export async function pastEnd(reader: Reader): Promise<Head> {
+  const block = await selectHead(reader, `${PAST_BLOCKS} order by number desc limit 1`);
+  return block ?? { number: 0n, blocks: [], last_id: 0n, hash: GENESIS, sealed_at: new Date(0) };
+}
+
+const PAST_BLOCKS = `select number, '{}'::bigint[] as blocks, last_id, hash, sealed_at from ledger_blocks`;
+const HEADS = 'select number, blocks, last_id, hash, sealed_at from ledger_heads';
+
+/** Makes a head if a partition has a newer block than the newest one says, and returns the newest. */
+async function joinPartitions(ctx: Context): Promise<Head | null> {
+  const { db, clock } = ctx;
+  const previous = await newestHead(db);
+  const blocks = await newestBlocks(db);
+  if (blocks.every(({ number }, partition) => number <= (previous?.blocks[partition] ?? 0n))) return previous;
+  const past = await pastEnd(db);
+  const before = previous ?? past;
+  const head = {
+    number: before.number + 1n,
+    blocks: blocks.map(({ number }) => number),
+    last_id: greatestOf(
+      before.last_id,
+      blocks.map(({ last_id }) => last_id),
+    ),
+    hash: headHash(
+      before.hash,
+      blocks.map(({ hash }) => hash ?? past.hash),
+    ),
+    sealed_at: clock.now(),
+  };
+  const added = await db.query(
+    `insert into ledger_heads (number, blocks, last_id, previous_hash, hash, sealed_at) values ($1, $2, $3, $4, $5, $6)
+     on conflict do nothing returning number`,
+    [head.number, head.blocks, head.last_id, before.hash, head.hash, head.sealed_at],
+  );
+  return added.length > 0 ? head : await newestHead(db);
+}
+
+/** SHA-256 over the hash of the head before and those of the newest block of each partition, in the order of the partitions. */
+export function headHash(previous: Buffer, blocks: readonly Buffer[]): Buffer {
+  return createHash('sha256')
+    .update(Buffer.concat([previous, ...blocks]))
+    .digest();
+}
+
+/** By partition; hash null: it has no block yet. */
+export async function newestBlocks(
+  reader: Reader,
+): Promise<{ number: bigint; last_id: bigint; hash: Buffer | null }[]> {
+  return await reader.query(
+    `select coalesce(number, 0) as number, coalesce(last_id, 0) as last_id, hash
+     from generate_series(0, ${PARTITIONS - 1}) as each (partition)
+     left join lateral (
+       select number, last_id, hash from ledger_partition_blocks b where b.partition = each.partition
+       order by number desc limit 1
+     ) as block on true
+     order by each.partition`,
+  );
+}
+
+/** The newest head, or else the newest block of the past chain. Null: nothing was sealed. */
+export async function newestHead(reader: Reader): Promise<Head | null> {
+  const head = await selectHead(reader, `${HEADS} order by number desc limit 1`);
+  if (head) return head;
+  const past = await pastEnd(reader);
+  return past.number === 0n ? null : past;
+}
+
+/** The head, or the block of the past chain, with this number. */
+export function findHead(reader: Reader, number: bigint): Promise<Head | null> {
+  return selectHead(reader, `${HEADS} where number = $1 union all ${PAST_BLOCKS} where number = $1`, [number]);
+}
+
+/** The newest one that was sealed up to a moment: every transfer posted after that moment is after it. */
+export async function lastHeadAt(reader: Reader, moment: Date): Promise<Head | null> {
+  const upTo = 'where sealed_at <= $1 order by number desc limit 1';
+  return (
+    (await selectHead(reader, `${HEADS} ${upTo}`, [moment])) ?? selectHead(reader, `${PAST_BLOCKS} ${upTo}`, [moment])
+  );
+}
+
+async function selectHead(reader: Reader, sql: string, values: unknown[] = []): Promise<Head | null> {
+  const [row] = await reader.query<Omit<Head, 'blocks'> & { blocks: string[] }>(sql, values);
+  return row ? { ...row, blocks: row.blocks.map(BigInt) } : null;
 }

@@ -1,19 +1,23 @@
 // Recomputes the ledger from its transfers and reports every difference: balances, running balances, the hash chain, the
 // sum per currency, the wallets. It reads page by page from one snapshot, so it can run beside traffic and over millions
-// of transfers; memory grows with the number of accounts, not of transfers. It can start after any block: what was compared
-// up to there is trusted, and the balances of the accounts at that place are read from their transfers.
+// of transfers; memory grows with the number of accounts, not of transfers. It can start after any head and go on after any
+// block: what was compared up to there is trusted, and the balances of the accounts there are read from their transfers.
 
 import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
 import { formatAmount } from '../platform/money.ts';
-import { type Block, findBlock, type KnownBlock, lastTransferId, openChain, TRANSFER_LINE } from './chain.ts';
+import { findHead, type Head, type KnownHead } from './chain.ts';
+import { BEGINNING, type ChainCounts, type ChainPlace, placeAfter } from './chain-links.ts';
+import { walkChain } from './chain-walk.ts';
 import { type AccountKind, accountKey, storedAccount } from './chart.ts';
 import type { LedgerDifference, ReportDifference } from './differences.ts';
+import { checkKnownHeads } from './head-walk.ts';
 
 const PIECE = 5_000;
-const MAX_ID = 2n ** 63n - 1n;
 /** Differences reported in full; more are only counted. */
 const MAX_DIFFERENCES = 200;
+/** Accounts with contradictions that a paused run keeps. */
+const MAX_ODD = 200;
 
 export type Verification = {
   readonly ok: boolean;
@@ -23,10 +27,11 @@ export type Verification = {
     wallets: number;
     currencies: number;
     blocks: number;
+    heads: number;
     /** Transfers that are in no block yet. */
     unsealed: number;
-    /** The newest block. Kept elsewhere and given as `knownBlock` later, it proves that the past was not rewritten. */
-    head: KnownBlock | null;
+    /** The newest head. Kept elsewhere and given as `knownHeads` later, it proves that the past was not rewritten. */
+    head: KnownHead | null;
   };
   readonly differences: LedgerDifference[];
   readonly differencesInAll: number;
@@ -36,12 +41,18 @@ export type Verification = {
 
 type VerifyLedgerOptions = {
   onProgress?: (transfers: number) => void;
-  knownBlock?: KnownBlock;
-  /** The number of the block to start after; without it everything is compared. */
-  afterBlock?: bigint;
+  knownHeads?: readonly KnownHead[];
+  /** What this head covers is trusted; without it everything is compared. */
+  after?: Head;
+  /** Goes on from here: what `onBlock` was called with. */
+  from?: PausedAt;
   /** Called when all transfers up to the end of a block were compared. Returning false pauses there. */
-  onBlock?: (place: { block: bigint; transfers: number } & Found) => Promise<boolean>;
+  onBlock?: (at: PausedAt & { transfers: number } & Found) => Promise<boolean>;
 };
+
+/** A place after a block, and the accounts whose transfers contradict each other up to there. */
+export type PausedAt = { readonly place: ChainPlace; readonly odd: readonly OddAccount[] };
+type OddAccount = { readonly id: string; readonly sum: bigint; readonly derived: bigint | null };
 
 type Found = Pick<Verification, 'differences' | 'differencesInAll'>;
 
@@ -64,27 +75,31 @@ async function verifySnapshot(
   report: ReportDifference,
   found: () => Found,
 ): Promise<Verification['checked'] & { complete: boolean }> {
-  const books: Books = new Map();
-  const start = options.afterBlock ? await findBlock(reader, options.afterBlock) : null;
-  await readAccounts(reader, books, start);
-  const chain = await openChain(reader, start, options.knownBlock, report);
+  const books: Books = { accounts: new Map(), odd: new Set() };
+  const { after } = options;
+  const place = options.from?.place ?? (after ? await placeAfter(reader, after) : BEGINNING);
+  await readAccounts(reader, books, place);
+  for (const { id, ...state } of options.from?.odd ?? []) markOdd(books, id, state);
+  const counts: ChainCounts = { blocks: 0, heads: 0, unsealed: 0, head: null };
   let transfers = 0;
-  for await (const line of readLines(reader, start)) {
-    const transfer = parseLine(line);
-    // Before anything of the next block is reported: a run that goes on here reports nothing twice.
-    const closed = await chain.close(transfer.id);
-    if (closed && options.onBlock && !(await options.onBlock({ block: closed.number, transfers, ...found() })))
-      return { transfers, accounts: 0, wallets: 0, currencies: 0, blocks: 0, unsealed: 0, head: null, complete: false };
-    chain.add(line);
-    checkTransfer(books, transfer, report);
-    if (++transfers % PIECE === 0) options.onProgress?.(transfers);
+  for await (const step of walkChain(reader, { place, idsAfter: after?.last_id ?? null }, counts, report)) {
+    if ('place' in step) {
+      // Everything of the block is reported by now: a run that goes on here reports nothing twice.
+      const paused = { place: step.place, odd: listOdd(books) };
+      if (options.onBlock && !(await options.onBlock({ ...paused, transfers, ...found() })))
+        return { ...counts, head: null, transfers, accounts: 0, wallets: 0, currencies: 0, complete: false };
+      continue;
+    }
+    for (const line of step.lines) checkTransfer(books, parseLine(line), report);
+    transfers += step.lines.length;
+    if (step.lines.length > 0) options.onProgress?.(transfers);
   }
-  const { blocks, unsealed, head } = await chain.finish();
+  await checkKnownHeads(reader, options.knownHeads ?? [], report);
   checkBalances(books, report);
   const currencies = await checkCurrencies(reader, report);
   const wallets = await checkWallets(reader, report);
   options.onProgress?.(transfers);
-  return { transfers, accounts: books.size, wallets, currencies, blocks, unsealed, head, complete: true };
+  return { transfers, accounts: books.accounts.size, wallets, currencies, ...counts, complete: true };
 }
 
 type Line = {
@@ -99,19 +114,6 @@ type Line = {
   debitBalance: bigint;
   creditBalance: bigint;
 };
-
-/** Reads by ranges of ids, which the summary index of the table finds; ids have gaps, so a range may be empty. */
-async function* readLines(reader: Reader, start: Block | null): AsyncGenerator<string> {
-  const last = await lastTransferId(reader);
-  for (let after = start?.last_id ?? 0n; after <= last; after += BigInt(PIECE)) {
-    // The first and the last range have no end: a row with an id that was never drawn is read too.
-    const rows = await reader.query<{ line: string }>(
-      `select ${TRANSFER_LINE} as line from ledger_transfers where id > $1 and id <= $2 order by id`,
-      [after === 0n ? -MAX_ID : after, after + BigInt(PIECE) > last ? MAX_ID : after + BigInt(PIECE)],
-    );
-    for (const row of rows) yield row.line;
-  }
-}
 
 /** The values are read from the text that is hashed, so both are checked at once. */
 function parseLine(line: string): Line {
@@ -147,51 +149,72 @@ type Book = {
   derived: bigint | null;
   lastTransfer: bigint | null;
 };
-/** By id. */
-type Books = Map<string, Book>;
+/** By id; `odd` are those whose transfers contradict each other. */
+type Books = { readonly accounts: Map<string, Book>; readonly odd: Set<string> };
 
-/** The balance of account `a` after its newest transfer up to id $4: that of a debit, or of a credit, whichever is later. */
-const BALANCE_AT_START = `coalesce((
+function listOdd({ accounts, odd }: Books): OddAccount[] {
+  return [...odd].slice(0, MAX_ODD).map((id) => {
+    const { sum = 0n, derived = null } = accounts.get(id) ?? {};
+    return { id, sum, derived };
+  });
+}
+
+function markOdd({ accounts, odd }: Books, id: string, state: Pick<Book, 'sum' | 'derived'>): void {
+  const book = accounts.get(id);
+  if (!book) return;
+  Object.assign(book, state);
+  odd.add(id);
+}
+
+/** The balance of account `a` after its newest transfer before the place: that of a debit, or of a credit, whichever is later. */
+const BALANCE_BEFORE = `coalesce((
   select balance from (
-    (select id, debit_balance as balance from ledger_transfers
-     where holder_id = a.holder_id and debit_account = a.id and id <= $4 order by posted_at desc, id desc limit 1)
+    (select id, posted_at, position, debit_balance as balance from ledger_transfers
+     where holder_id = a.holder_id and debit_account = a.id and (position <= a.position or (position is null and id <= $3))
+     order by posted_at desc, position desc nulls last, id desc limit 1)
     union all
-    (select id, credit_balance from ledger_transfers
-     where holder_id = a.holder_id and credit_account = a.id and id <= $4 order by posted_at desc, id desc limit 1)
-  ) as newest order by id desc limit 1), 0)`;
+    (select id, posted_at, position, credit_balance from ledger_transfers
+     where holder_id = a.holder_id and credit_account = a.id and (position <= a.position or (position is null and id <= $3))
+     order by posted_at desc, position desc nulls last, id desc limit 1)
+  ) as newest order by posted_at desc, position desc nulls last, id desc limit 1), 0)`;
 
 /** Of every wallet. */
 const MUST_EXIST: readonly AccountKind[] = ['wallet_available', 'wallet_reserved'];
 
-async function readAccounts(reader: Reader, books: Books, start: Block | null): Promise<void> {
+type AccountRow = {
+  holder_id: bigint;
+  id: bigint;
+  key: string;
+  kind: AccountKind;
+  rail: string | null;
+  currency: string;
+  may_go_negative: boolean;
+  balance: bigint;
+  sealed: bigint;
+};
+
+async function readAccounts(reader: Reader, books: Books, place: ChainPlace): Promise<void> {
+  const balancesBefore =
+    place === BEGINNING ? () => Promise.resolve(new Map<bigint, bigint>()) : await balanceReader(reader, place);
   let after = { holder: -1n, id: 0n };
   for (;;) {
-    const rows = await reader.query<{
-      holder_id: bigint;
-      id: bigint;
-      key: string;
-      kind: AccountKind;
-      rail: string | null;
-      currency: string;
-      may_go_negative: boolean;
-      balance: bigint;
-      at_start: bigint;
-    }>(
-      `select holder_id, id, key, kind, rail, currency, may_go_negative, balance,
-              ${start ? BALANCE_AT_START : '0::bigint'} as at_start
-       from ledger_accounts a where (holder_id, id) > ($1, $2) order by holder_id, id limit $3`,
-      [after.holder, after.id, PIECE, ...(start ? [start.last_id] : [])],
+    const rows = await reader.query<AccountRow>(
+      `select a.holder_id, a.id, key, kind, rail, currency, may_go_negative, balance, coalesce(s.position, 0) as sealed
+       from ledger_accounts a left join ledger_sealed s using (holder_id)
+       where (a.holder_id, a.id) > ($1, $2) order by a.holder_id, a.id limit $3`,
+      [after.holder, after.id, PIECE],
     );
+    const before = await balancesBefore(rows);
     for (const row of rows)
-      books.set(String(row.id), {
+      books.accounts.set(String(row.id), {
         holder: String(row.holder_id),
         key: row.key,
         expectedKey: MUST_EXIST.includes(row.kind) ? null : accountKey(storedAccount(row)),
         currency: row.currency,
         mayGoNegative: row.may_go_negative,
         stored: row.balance,
-        sum: row.at_start,
-        stated: row.at_start,
+        sum: before.get(row.id) ?? 0n,
+        stated: before.get(row.id) ?? 0n,
         derived: null,
         lastTransfer: null,
       });
@@ -199,6 +222,36 @@ async function readAccounts(reader: Reader, books: Books, start: Block | null): 
     if (!last || rows.length < PIECE) return;
     after = { holder: last.holder_id, id: last.id };
   }
+}
+
+/**
+ * Reads what accounts held at a place, by their transfers. A holder stood there where its first block after the place begins; if
+ * it has none, everything of it that is sealed is before the place.
+ */
+async function balanceReader(reader: Reader, place: ChainPlace) {
+  const past = place.past === 0n ? null : await findHead(reader, place.past);
+  const moved = await reader.query<{ holder_id: bigint; position: bigint }>(
+    `select part.holder_id, min(part.after_position) as position
+     from unnest($1::bigint[]) with ordinality as start (number, place)
+     join ledger_partition_blocks b on b.partition = start.place - 1 and b.number > start.number
+     cross join lateral unnest(b.holders, b.after_positions) as part (holder_id, after_position)
+     group by part.holder_id`,
+    [place.blocks],
+  );
+  const positions = new Map(moved.map((row) => [row.holder_id, row.position]));
+  return async (accounts: AccountRow[]): Promise<Map<bigint, bigint>> => {
+    const rows = await reader.query<{ id: bigint; balance: bigint }>(
+      `select a.id, ${BALANCE_BEFORE} as balance
+       from unnest($1::bigint[], $2::bigint[], $4::bigint[]) as a (id, position, holder_id)`,
+      [
+        accounts.map(({ id }) => id),
+        accounts.map(({ holder_id, sealed }) => positions.get(holder_id) ?? sealed),
+        past?.last_id ?? 0n,
+        accounts.map(({ holder_id }) => holder_id),
+      ],
+    );
+    return new Map(rows.map(({ id, balance }) => [id, balance]));
+  };
 }
 
 function checkTransfer(books: Books, transfer: Line, report: ReportDifference): void {
@@ -225,7 +278,7 @@ function checkSide(
 ): void {
   const where = `transfer ${transfer.id}`;
   const named = `Transfer ${transfer.id} (${transfer.kind} of ${transfer.transactionId})`;
-  const book = books.get(id);
+  const book = books.accounts.get(id);
   if (!book) {
     const sentence = `${named} names account ${id}, which does not exist.`;
     report({ what: 'transfer', where, expected: `account ${id}`, found: 'no such account', sentence });
@@ -269,10 +322,12 @@ function checkSide(
   book.stated = stated;
   book.sum += change;
   book.lastTransfer = transfer.id;
+  if (book.sum !== book.stated || book.derived !== null) books.odd.add(id);
+  else books.odd.delete(id);
 }
 
 function checkBalances(books: Books, report: ReportDifference): void {
-  for (const book of books.values()) {
+  for (const book of books.accounts.values()) {
     const where = `account ${book.key}`;
     if (book.expectedKey !== null && book.key !== book.expectedKey)
       report({

@@ -3,6 +3,7 @@
 // finish). Calls are made outside any transaction.
 
 import { findHolder } from '../holders/holders.ts';
+import { readLostHead } from '../ledger/lost-history.ts';
 import { type Batch, createBatch } from '../platform/batch.ts';
 import { failpoint } from '../platform/failpoint.ts';
 import { createWaker } from '../platform/jobs.ts';
@@ -170,10 +171,13 @@ function createAskLimit(ctx: PaymentsContext): (transactionId: string) => boolea
   };
 }
 
-/** Money does not leave a holder that is suspended or closed. Read from the database, not from a cache. */
+/**
+ * Money does not leave a holder that is suspended or closed, nor a gateway whose database went back in time. Read from the database,
+ * not from a cache.
+ */
 async function isFrozen(ctx: PaymentsContext, { direction, holder_id }: Transaction): Promise<boolean> {
   if (direction === 'collection') return false;
-  return (await findHolder(ctx.db, holder_id))?.status !== 'active';
+  return (await findHolder(ctx.db, holder_id))?.status !== 'active' || (await readLostHead(ctx.db)) !== null;
 }
 
 /** What the work of one engine shares. */

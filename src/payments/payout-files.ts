@@ -5,6 +5,7 @@ import type { Actor } from '../holders/audit.ts';
 import { recordAudit } from '../holders/audit.ts';
 import { requireActiveHolder } from '../holders/holders.ts';
 import { balancesOf, postEach } from '../ledger/ledger.ts';
+import { requireHistory } from '../ledger/lost-history.ts';
 import { type Tx, violatedConstraint } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { failpoint } from '../platform/failpoint.ts';
@@ -76,6 +77,7 @@ export async function orderPayoutFile(
 ): Promise<OrderedFile> {
   if (file.rows.length === 0 || file.rows.length > MAX_PAYOUT_FILE_ROWS)
     throw new Problem('invalid_params', { message: `A file has 1 to ${MAX_PAYOUT_FILE_ROWS} rows.` });
+  await requireHistory(ctx);
   const hash = hashRows(file.rows);
   const rules = await limitRules(ctx, holderId);
   let ordered: OrderedFile;

@@ -6,6 +6,7 @@ import { type Actor, recordAudits } from '../holders/audit.ts';
 import { requireActiveHolder } from '../holders/holders.ts';
 import { findActiveIntegration, type Integration } from '../holders/integrations.ts';
 import { postEach } from '../ledger/ledger.ts';
+import { requireHistory } from '../ledger/lost-history.ts';
 import { payoutReserved, type Transfer } from '../ledger/postings.ts';
 import { columns } from '../platform/columns.ts';
 import type { Tx } from '../platform/db.ts';
@@ -45,6 +46,7 @@ export async function orderPayouts(
   orders: PayoutOrder[],
   options: OrderOptions = {},
 ): Promise<PayoutResult[]> {
+  await requireHistory(ctx);
   let results: PayoutResult[];
   try {
     const rules = await limitRules(ctx, holderId);

@@ -65,6 +65,7 @@ function createRoute(app: HttpServer, ctx: PaymentsContext, engine: PaymentEngin
           number_blocked: { message: 'Refund was not created!' },
           refund_too_large: {},
           overdraft: {},
+          payouts_stopped: {},
           idempotency_conflict: {},
         },
       },

@@ -9,6 +9,7 @@ import { refundNeedsApproval } from '../holders/approval-rules.ts';
 import { type Actor, recordAudit } from '../holders/audit.ts';
 import { requireActiveHolder } from '../holders/holders.ts';
 import { postEach } from '../ledger/ledger.ts';
+import { requireHistory } from '../ledger/lost-history.ts';
 import { refundReserved } from '../ledger/postings.ts';
 import { columns } from '../platform/columns.ts';
 import type { Reader, Tx } from '../platform/db.ts';
@@ -106,6 +107,7 @@ export async function createRefund(
   request: RefundRequest,
   options: RefundOptions = {},
 ): Promise<Refund> {
+  await requireHistory(ctx);
   const rules = await limitRules(ctx, holderId);
   const refund = await ctx.db.transaction(async (tx) => {
     const holder = await requireActiveHolder(tx, holderId);

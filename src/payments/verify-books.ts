@@ -2,8 +2,9 @@
 // transactions, refunds, events, incoming payments and cases, page by page. The place is kept after each few pages, so a
 // run can pause or break off and go on.
 
-import { lastBlockAt } from '../ledger/chain.ts';
-import { type Verification, verifyLedger } from '../ledger/verify.ts';
+import { type Head, type KnownHead, lastHeadAt } from '../ledger/chain.ts';
+import type { OutsideComparison } from '../ledger/outside-heads.ts';
+import { type PausedAt, type Verification, verifyLedger } from '../ledger/verify.ts';
 import { DAY_MS } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
@@ -42,8 +43,11 @@ export type VerifyOptions = {
   onProgress?: (stage: string, rows: number) => void;
   /** Asked after each page. False pauses the run: it stays open and can go on. */
   keepGoing?: () => boolean;
-  knownBlock?: { readonly number: bigint; readonly hash: string };
+  /** Heads that were noted down elsewhere. */
+  knownHeads?: readonly KnownHead[];
   more?: MoreChecks;
+  /** Compares what was shipped with the database, when the ledger itself was compared. */
+  outside?: () => Promise<OutsideComparison>;
 };
 
 type Runner = {
@@ -61,7 +65,7 @@ export async function verifyBooks(
   run: VerifyRun,
   options: VerifyOptions = {},
 ): Promise<VerifyRun> {
-  const start = run.since === null ? null : await lastBlockAt(ctx.db, run.since);
+  const start = run.since === null ? null : await lastHeadAt(ctx.db, run.since);
   const runner: Runner = {
     ctx,
     run,
@@ -70,32 +74,49 @@ export async function verifyBooks(
     progress: run,
     unsaved: 0,
   };
-  const complete = await runStages(runner, start?.number ?? 0n);
+  const complete = await runStages(runner, start);
   await save(runner, complete ? 'done' : 'running');
   return { ...run, ...runner.progress, status: complete ? 'done' : 'running', seen_at: ctx.clock.now() };
 }
 
-async function runStages(runner: Runner, afterBlock: bigint): Promise<boolean> {
+async function runStages(runner: Runner, after: Head | null): Promise<boolean> {
   const stages = stagesOf(runner.scope, runner.options.more);
   const from = runner.run.stage ?? LEDGER_STAGE;
-  if (from === LEDGER_STAGE) {
-    const block = runner.run.position?.[0];
-    if (!(await runLedger(runner, block === undefined ? afterBlock : BigInt(block)))) return false;
-  }
+  if (from === LEDGER_STAGE && !(await runLedger(runner, after))) return false;
   const first = Math.max(
     0,
     stages.findIndex((stage) => stage.name === from),
   );
   for (const stage of stages.slice(first)) {
-    const after = stage.name === from ? runner.run.position : null;
-    runner.progress = { ...runner.progress, stage: stage.name, position: after };
-    if (!(await runStage(runner, stage, after))) return false;
+    const position = stage.name === from ? runner.run.position : null;
+    runner.progress = { ...runner.progress, stage: stage.name, position };
+    if (!(await runStage(runner, stage, position))) return false;
   }
   return true;
 }
 
-async function runLedger(runner: Runner, afterBlock: bigint): Promise<boolean> {
+/** The place in the chain as it is kept: the last past block, the last head, the last block of each partition, odd accounts. */
+function writePaused({ place: { past, head, blocks }, odd }: PausedAt): PagePosition {
+  return [
+    ...[past, head, ...blocks].map(String),
+    ...odd.map(({ id, sum, derived }) => `${id}:${sum}:${derived ?? ''}`),
+  ];
+}
+
+/** Null: begin. A run that an older version began kept the number of a block. */
+function readPaused(position: PagePosition | null): PausedAt | null {
+  const [past, head, ...blocks] = (position ?? []).filter((part) => !part.includes(':')).map(BigInt);
+  if (past === undefined || head === undefined) return null;
+  const odd = (position ?? []).flatMap((part) => {
+    const [id, sum, derived] = part.split(':');
+    return id && sum !== undefined ? [{ id, sum: BigInt(sum), derived: derived ? BigInt(derived) : null }] : [];
+  });
+  return { place: { past, head, blocks }, odd };
+}
+
+async function runLedger(runner: Runner, after: Head | null): Promise<boolean> {
   const before = runner.progress;
+  const from = readPaused(runner.run.position);
   const apply = (found: Pick<Verification, 'differences' | 'differencesInAll'>, transfers: number) => {
     runner.progress = count(
       addFindings({ ...before, stage: LEDGER_STAGE }, found.differences, BigInt(found.differencesInAll)),
@@ -104,12 +125,13 @@ async function runLedger(runner: Runner, afterBlock: bigint): Promise<boolean> {
     );
   };
   const verification = await verifyLedger(runner.ctx, {
-    afterBlock,
-    ...(runner.options.knownBlock ? { knownBlock: runner.options.knownBlock } : {}),
+    ...(after ? { after } : {}),
+    ...(from ? { from } : {}),
+    ...(runner.options.knownHeads ? { knownHeads: runner.options.knownHeads } : {}),
     onProgress: (transfers) => runner.options.onProgress?.(LEDGER_STAGE, transfers),
-    onBlock: async ({ block, transfers, ...found }) => {
+    onBlock: async ({ place, odd, transfers, ...found }) => {
       apply(found, transfers);
-      runner.progress = { ...runner.progress, position: [String(block)] };
+      runner.progress = { ...runner.progress, position: writePaused({ place, odd }) };
       return await pageDone(runner);
     },
   });
@@ -122,7 +144,16 @@ async function runLedger(runner: Runner, afterBlock: bigint): Promise<boolean> {
     ...runner.progress,
     checked: { ...runner.progress.checked, accounts, wallets, currencies, unsealed, head },
   };
+  await runOutside(runner);
   return true;
+}
+
+async function runOutside(runner: Runner): Promise<void> {
+  const outside = await runner.options.outside?.();
+  if (!outside) return;
+  runner.progress = count(addFindings(runner.progress, outside.differences), 'shipped_heads', outside.compared);
+  if (outside.lostByRestores > 0)
+    runner.progress = count(runner.progress, 'heads_lost_by_restores', outside.lostByRestores);
 }
 
 async function runStage(runner: Runner, stage: CheckStage, from: PagePosition | null): Promise<boolean> {
@@ -202,7 +233,7 @@ function save({ ctx, run, progress }: Runner, status: VerifyRun['status']): Prom
 export async function verifyInBackground(
   ctx: Pick<Context, 'db' | 'clock'>,
   passMs = PASS_MS,
-  more?: MoreChecks,
+  options: Pick<VerifyOptions, 'more' | 'outside'> = {},
 ): Promise<number> {
   const begunAt = ctx.clock.millis();
   const run = await claimVerifyRun(ctx.db, ctx.clock.now());
@@ -213,8 +244,8 @@ export async function verifyInBackground(
     return 1;
   }
   const after = await verifyBooks(ctx, run, {
+    ...options,
     keepGoing: () => ctx.clock.millis() - begunAt < passMs,
-    ...(more ? { more } : {}),
   });
   if (after.status !== 'done') await saveVerifyRun(ctx.db, run.id, after, 'waiting', ctx.clock.now());
   return 1;

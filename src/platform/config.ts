@@ -148,6 +148,18 @@ function origin(about: string): Setting<string> {
   };
 }
 
+function webAddress(about: string): Setting<string> {
+  return {
+    about,
+    fallback: '',
+    parse(value) {
+      if (value !== '' && !/^https?:$/.test(URL.parse(value)?.protocol ?? ''))
+        throw new Error('must be an http or https address such as https://safe.example.org/heads');
+      return value;
+    },
+  };
+}
+
 export const SETTINGS = {
   PORT: integer('Port that the service listens on.', 8080, 0, 65535),
   HOST: text('Address that the service listens on. 0.0.0.0 opens it to the network.', '127.0.0.1'),
@@ -289,6 +301,14 @@ export const SETTINGS = {
   SECURITY_CONTACT: contact(
     'Where to report a vulnerability, as /.well-known/security.txt says it: mailto:… or https://… Empty: no such file.',
   ),
+  LEDGER_HEAD_FILE: text(
+    'File that the newest head of the ledger is appended to once a minute, signed; on another disk or machine. Empty: none.',
+    '',
+  ),
+  LEDGER_HEAD_URL: webAddress(
+    'Address that the newest head of the ledger is sent to by POST once a minute, signed. Empty: none.',
+  ),
+  LEDGER_HEAD_MAIL: sender('E-mail address that gets the newest head of the ledger once a day. It needs SMTP_URL.'),
   SESSION_IDLE_MINUTES: optionalInteger(
     'Minutes without a request after which a console session ends. Empty: 15 in live mode, 60 in sandbox mode.',
     1,
@@ -373,6 +393,7 @@ function errorsBetween(config: Config): string[] {
   errors.push(...keyErrors(config));
   errors.push(...databaseErrors(config));
   if (config.smtpUrl && config.mailFrom === '') errors.push('MAIL_FROM is required with SMTP_URL');
+  if (config.ledgerHeadMail && !config.smtpUrl) errors.push('LEDGER_HEAD_MAIL needs SMTP_URL');
   if (config.catalogFile && !existsSync(config.catalogFile))
     errors.push(`CATALOG_FILE names a file that does not exist (it is "${config.catalogFile}")`);
   if (config.mode === 'live') {

@@ -118,6 +118,13 @@ export const PROBLEMS = {
     cause: 'After a restore, nothing is decided about an open payment before its operator has answered.',
     fix: 'Try again in a minute. If the operator already knows the payment, its status shows that.',
   },
+  payouts_stopped: {
+    status: 503,
+    message: 'Payouts, refunds and settlements are stopped.',
+    cause:
+      'The database of the gateway is older than what the gateway knows of it, and an administrator must look first.',
+    fix: 'Nothing was created. Collections go on. Try again after the time in Retry-After, or ask the administrator.',
+  },
   limit_reached: {
     status: 400,
     message: 'Transaction was not created!',

@@ -22,9 +22,22 @@ const CANNOT_COMMIT: Record<Exclude<CommitState, 'commits'>, string> = {
   away: 'The database does not answer.',
 };
 
-type Readiness = { errors: Record<string, string[]>; clockSkewMs: number | null; backlog: Record<string, number> };
+type Readiness = {
+  errors: Record<string, string[]>;
+  clockSkewMs: number | null;
+  backlog: Record<string, number>;
+  notice: string | null;
+};
 
-export function healthRoutes(app: HttpServer, ctx: Context, backlogs: Backlogs = {}): void {
+/** A sentence about what the gateway does not do although it is ready; null: it does everything. */
+export type ReadinessNotice = (ctx: Context) => Promise<string | null>;
+
+export function healthRoutes(
+  app: HttpServer,
+  ctx: Context,
+  backlogs: Backlogs = {},
+  findNotice: ReadinessNotice = () => Promise.resolve(null),
+): void {
   const options = { config: { unlimited: true } };
 
   app.get('/healthz', options, async () => ({ success: true, message: 'Alive.' }));
@@ -32,10 +45,11 @@ export function healthRoutes(app: HttpServer, ctx: Context, backlogs: Backlogs =
   let last: { at: number; readiness: Promise<Readiness> } | null = null;
   app.get('/readyz', options, async (request, reply) => {
     const now = performance.now();
-    if (!last || now - last.at > READINESS_MS) last = { at: now, readiness: checkReadiness(ctx, backlogs) };
-    const { errors, clockSkewMs, backlog } = await last.readiness;
+    if (!last || now - last.at > READINESS_MS) last = { at: now, readiness: checkReadiness(ctx, backlogs, findNotice) };
+    const { errors, clockSkewMs, backlog, notice } = await last.readiness;
     const data = { time: isoMicroseconds(ctx.clock.now()), clock_skew_ms: clockSkewMs, backlog };
-    if (Object.keys(errors).length === 0) return { success: true, message: 'Ready.', data };
+    if (Object.keys(errors).length === 0)
+      return { success: true, message: notice === null ? 'Ready.' : `Ready. ${notice}`, data };
     const message = `${PROBLEMS.not_ready.message} ${Object.values(errors).flat().join(' ')}`;
     void reply.code(503).header('Retry-After', '1');
     return { success: false, message, code: 'not_ready', request_id: request.id, errors, data };
@@ -51,7 +65,7 @@ export function healthRoutes(app: HttpServer, ctx: Context, backlogs: Backlogs =
   });
 }
 
-async function checkReadiness(ctx: Context, backlogs: Backlogs): Promise<Readiness> {
+async function checkReadiness(ctx: Context, backlogs: Backlogs, findNotice: ReadinessNotice): Promise<Readiness> {
   const errors: Record<string, string[]> = {};
   try {
     const state = await ctx.db.commitState();
@@ -65,7 +79,8 @@ async function checkReadiness(ctx: Context, backlogs: Backlogs): Promise<Readine
         `The clock of this machine is ${Math.abs(Math.round(clockSkewMs / 1000))} s ` +
           `${clockSkewMs > 0 ? 'ahead of' : 'behind'} the database's; set both by NTP.`,
       ];
-    return { errors, clockSkewMs, backlog: pending.length > 0 ? {} : await measureBacklogs(ctx, backlogs) };
+    if (pending.length > 0) return { errors, clockSkewMs, backlog: {}, notice: null };
+    return { errors, clockSkewMs, backlog: await measureBacklogs(ctx, backlogs), notice: await findNotice(ctx) };
   } catch (error) {
     // A schema that does not belong to this version has a message of its own; a broken connection has no useful one.
     const sentence = error instanceof MigrationError ? error.message : null;
@@ -74,6 +89,7 @@ async function checkReadiness(ctx: Context, backlogs: Backlogs): Promise<Readine
       errors: { ...errors, database: [sentence ?? 'The database does not answer.'] },
       clockSkewMs: null,
       backlog: {},
+      notice: null,
     };
   }
 }

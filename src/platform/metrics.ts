@@ -176,6 +176,17 @@ function backgroundMetrics(registers: Registry[]) {
       labelNames: ['queue'] as const,
       registers,
     }),
+    ledgerHistoryLost: new Gauge({
+      name: 'simbi_ledger_history_lost',
+      help: '1: the database went back in time, and no money leaves the gateway until a person has looked.',
+      registers,
+    }),
+    headsNotShipped: new Counter({
+      name: 'simbi_ledger_heads_not_shipped_total',
+      help: 'Failed tries to take the newest ledger head out of the database, by place.',
+      labelNames: ['place'] as const,
+      registers,
+    }),
     clockSkew: new Gauge({
       name: 'simbi_clock_skew_seconds',
       help: 'How far the clock of this process is ahead of the clock of the database.',

@@ -25,6 +25,8 @@ const HISTORY = [
   'callback_attempts',
   'ledger_transfers',
   'ledger_blocks',
+  'ledger_partition_blocks',
+  'ledger_heads',
   'transactions',
 ];
 

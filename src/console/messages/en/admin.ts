@@ -140,6 +140,16 @@ export const admin = {
     mailOn: 'Sent by SMTP',
     mailOff: 'Not set up (SMTP_URL)',
     restored: 'Last restored from a backup',
+    history: 'Ledger history',
+    historyWhole: 'Whole',
+    historyLost: 'The database went back in time',
+    payoutsStopped:
+      'Payouts, refunds and settlements are stopped: the database is older than what the gateway knows of it. ' +
+      'Find out which copy this is, then run: npx simbi after-restore',
+    heads: 'Ledger head outside the database',
+    headsSent: 'Sent',
+    headsNotSent: 'Not sent',
+    headsKept: 'Only in DATA_DIR',
     queues: 'Queues',
     queue: 'Queue',
     waiting: 'Waiting',

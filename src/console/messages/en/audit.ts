@@ -124,6 +124,7 @@ const gateway = {
   'keys.master_rotated': () => 'replaced the master key',
   'keys.retired': () => 'retired an encryption key',
   'gateway.restored': () => 'restored the gateway from a backup',
+  'ledger.history_lost': (head) => `noticed that the database went back in time: ledger head ${head} is missing`,
   'archive.written': (month) => `wrote the payments of ${month} to an archive`,
   'archive.evidence_removed': (month) => `removed archived operator answers of ${month} from the database`,
   'statement.applied': (name, { first, last }) => `applied the statement of ${name}, ${first} to ${last}`,

@@ -149,6 +149,16 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
     mailOn: 'Envoyé par SMTP',
     mailOff: 'Non configuré (SMTP_URL)',
     restored: 'Dernière restauration d’une sauvegarde',
+    history: 'Historique du grand livre',
+    historyWhole: 'Complet',
+    historyLost: 'La base de données est revenue en arrière',
+    payoutsStopped:
+      'Les versements, remboursements et règlements sont arrêtés : la base de données est plus ancienne que ce que ' +
+      'la passerelle en connaît. Vérifiez de quelle copie il s’agit, puis lancez : npx simbi after-restore',
+    heads: 'Tête du grand livre hors de la base',
+    headsSent: 'Envoyée',
+    headsNotSent: 'Non envoyée',
+    headsKept: 'Seulement dans DATA_DIR',
     queues: 'Files d’attente',
     queue: 'File',
     waiting: 'En attente',

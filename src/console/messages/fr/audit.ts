@@ -114,6 +114,8 @@ const gateway = {
   'keys.master_rotated': () => 'a remplacé la clé principale',
   'keys.retired': () => 'a retiré une clé de chiffrement',
   'gateway.restored': () => 'a restauré la passerelle depuis une sauvegarde',
+  'ledger.history_lost': (head) =>
+    `a constaté que la base de données est revenue en arrière : la tête ${head} du grand livre manque`,
   'archive.written': (month) => `a écrit les paiements de ${month} dans une archive`,
   'archive.evidence_removed': (month) => `a retiré de la base les réponses archivées des opérateurs de ${month}`,
   'statement.applied': (name, { first, last }) => `a appliqué le relevé de ${name}, du ${first} au ${last}`,

@@ -143,6 +143,16 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
     mailOn: 'Enviado por SMTP',
     mailOff: 'Não configurado (SMTP_URL)',
     restored: 'Última reposição de uma cópia de segurança',
+    history: 'História do livro-razão',
+    historyWhole: 'Completa',
+    historyLost: 'A base de dados voltou atrás no tempo',
+    payoutsStopped:
+      'Os pagamentos, reembolsos e liquidações estão parados: a base de dados é mais antiga do que o gateway sabe dela. ' +
+      'Verifique que cópia é esta e depois execute: npx simbi after-restore',
+    heads: 'Cabeça do livro-razão fora da base de dados',
+    headsSent: 'Enviada',
+    headsNotSent: 'Não enviada',
+    headsKept: 'Só em DATA_DIR',
     queues: 'Filas',
     queue: 'Fila',
     waiting: 'Em espera',

@@ -113,6 +113,8 @@ const gateway = {
   'keys.master_rotated': () => 'substituiu a chave-mestra',
   'keys.retired': () => 'retirou uma chave de cifra',
   'gateway.restored': () => 'repôs o gateway a partir de uma cópia de segurança',
+  'ledger.history_lost': (head) =>
+    `notou que a base de dados voltou atrás no tempo: falta a cabeça ${head} do livro-razão`,
   'archive.written': (month) => `gravou os pagamentos de ${month} num arquivo`,
   'archive.evidence_removed': (month) => `removeu da base de dados as respostas arquivadas das operadoras de ${month}`,
   'statement.applied': (name, { first, last }) => `aplicou o extrato de ${name}, de ${first} a ${last}`,

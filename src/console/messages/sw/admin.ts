@@ -145,6 +145,16 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
     mailOn: 'Zinatumwa kwa SMTP',
     mailOff: 'Hazijawekwa (SMTP_URL)',
     restored: 'Kurejeshwa kwa mwisho kutoka nakala rudufu',
+    history: 'Historia ya leja',
+    historyWhole: 'Kamili',
+    historyLost: 'Hifadhidata imerudi nyuma kwa wakati',
+    payoutsStopped:
+      'Malipo ya kutoka, marejesho na malipo kwa wafanyabiashara yamesimamishwa: hifadhidata ni ya zamani kuliko mfumo unavyojua. ' +
+      'Tafuta ni nakala gani, kisha endesha: npx simbi after-restore',
+    heads: 'Kichwa cha leja nje ya hifadhidata',
+    headsSent: 'Kimetumwa',
+    headsNotSent: 'Hakijatumwa',
+    headsKept: 'Katika DATA_DIR tu',
     queues: 'Foleni',
     queue: 'Foleni',
     waiting: 'Zinazosubiri',

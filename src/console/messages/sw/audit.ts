@@ -113,6 +113,7 @@ const gateway = {
   'keys.master_rotated': () => 'alibadilisha ufunguo mkuu',
   'keys.retired': () => 'aliacha kutumia ufunguo wa usimbaji',
   'gateway.restored': () => 'alirejesha mfumo kutoka nakala rudufu',
+  'ledger.history_lost': (head) => `iligundua kuwa hifadhidata imerudi nyuma: kichwa ${head} cha leja hakipo`,
   'archive.written': (month) => `aliandika malipo ya ${month} kwenye hifadhi`,
   'archive.evidence_removed': (month) => `aliondoa kwenye hifadhidata majibu ya mitandao ya ${month} yaliyohifadhiwa`,
   'statement.applied': (name, { first, last }) => `alitumia taarifa ya ${name}, ${first} hadi ${last}`,
