@@ -180,7 +180,14 @@ begin
        where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attname <> all (w.hidden)) as shown,
       case when w.rows = 'own' or (w.name is null and h.attnum is not null)
         then 'holder_id = (select simbi_holder())' else w.rows end as rows,
-      h.attnum is not null or w.rows is not null as guarded
+      h.attnum is not null or w.rows is not null as guarded,
+      c.relrowsecurity as was_guarded,
+      exists (select from pg_policy p where p.polrelid = c.oid and p.polname = 'of_service') as has_service,
+      (select coalesce(obj_description(p.oid, 'pg_policy'),
+         -- Policies from before they had comments.
+         case pg_get_expr(p.polqual, p.polrelid) when 'true' then 'true'
+           when '(holder_id = ( SELECT simbi_holder() AS simbi_holder))' then 'holder_id = (select simbi_holder())' else '' end)
+       from pg_policy p where p.polrelid = c.oid and p.polname = 'of_tenant') as had_rows
     from pg_class c
     left join wanted w on w.name = c.relname
     left join pg_attribute h on h.attrelid = c.oid and h.attname = 'holder_id' and not h.attisdropped
@@ -189,15 +196,28 @@ begin
   loop
     execute format('revoke all on %s from public, simbi_service, simbi_tenant', each.name);
     execute format('grant %s on %s to simbi_service', each.service, each.name);
-    execute format('drop policy if exists of_service on %s', each.name);
-    execute format('drop policy if exists of_tenant on %s', each.name);
+    if each.guarded and each.rows is not null then
+      execute format('grant select %s on %s to simbi_tenant', coalesce('(' || each.shown || ')', ''), each.name);
+    end if;
+    -- Grants lock nothing, policies lock the table: only what is different is changed, because the service may be running. The
+    -- comment of a policy is its condition as written here; the database would give it back in another form.
+    if each.had_rows is not null and (not each.guarded or each.rows is distinct from each.had_rows) then
+      execute format('drop policy of_tenant on %s', each.name);
+    end if;
+    if each.has_service and not each.guarded then
+      execute format('drop policy of_service on %s', each.name);
+    end if;
     -- Row-level security does not hold for the owner, which migrates, backs up and restores.
-    execute format('alter table %s %s row level security', each.name, case when each.guarded then 'enable' else 'disable' end);
+    if each.guarded <> each.was_guarded then
+      execute format('alter table %s %s row level security', each.name, case when each.guarded then 'enable' else 'disable' end);
+    end if;
     continue when not each.guarded;
-    execute format('create policy of_service on %s to simbi_service using (true) with check (true)', each.name);
-    continue when each.rows is null;
+    if not each.has_service then
+      execute format('create policy of_service on %s to simbi_service using (true) with check (true)', each.name);
+    end if;
+    continue when each.rows is null or each.rows = each.had_rows;
     execute format('create policy of_tenant on %s for select to simbi_tenant using (%s)', each.name, each.rows);
-    execute format('grant select %s on %s to simbi_tenant', coalesce('(' || each.shown || ')', ''), each.name);
+    execute format('comment on policy of_tenant on %s is %L', each.name, each.rows);
   end loop;
   -- A backup reads where each sequence stands.
   for each in select c.oid::regclass as name from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind = 'S' loop

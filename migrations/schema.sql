@@ -3519,5 +3519,8 @@ create table schema_migrations (
   name text not null,
   checksum text not null,
   applied_at timestamp with time zone not null,
+  needs integer,
   constraint schema_migrations_pkey PRIMARY KEY (version)
 );
+comment on column schema_migrations.needs is
+  'The migration that code must know to run on the schema since this one. Null: any version that ran before goes on.';

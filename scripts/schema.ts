@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectDatabase, type Reader } from '../src/platform/db.ts';
-import { MIGRATIONS_FOLDER } from '../src/platform/migrate.ts';
+import { MIGRATIONS_FOLDER } from '../src/platform/migration-files.ts';
 import { createTestDatabase } from '../test/database.ts';
 
 const SCHEMA_FILE = join(MIGRATIONS_FOLDER, 'schema.sql');

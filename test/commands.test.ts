@@ -118,7 +118,7 @@ audit export [--json] [--since <moment>] [--follow]
 audit verify [--json] [--known <stream:position:hash>]
 serve [--json]
 worker [--json]
-migrate [--json] [--dry-run]
+migrate [--json] [--dry-run] [--check] [--since <number>]
 rail
 rail add <rail> [--json] [--name <name>] [--environment <name>] [--holder <id>] [--route] [--set <name=value>]
   [--set-file <name=path>] [--methods <list>] [--matched-callbacks <rule>] [--simulator [url]]

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { MIGRATIONS_FOLDER } from '../src/platform/migrate.ts';
+import { MIGRATIONS_FOLDER } from '../src/platform/migration-files.ts';
 import { readRoleFacts } from '../src/platform/role-facts.ts';
 import { createClient, ugandanCollection } from './client.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
@@ -19,7 +19,7 @@ const BY_OTHER_MEANS: Record<string, string[]> = {
   change_count: ['update'],
 };
 /** Run by the owner of the tables. */
-const NOT_THE_SERVICE = /src\/platform\/migrate\.ts$|src\/backup\//;
+const NOT_THE_SERVICE = /src\/platform\/(?:migrate|apply-migration|migration-check)\.ts$|src\/backup\//;
 
 /** A select up to its lock, and the names that the lock is limited to. */
 const LOCKS = /(select(?:(?!select|`)[\s\S])*?)\s+for (?:no key )?(?:update|share)\b(?: of ((?:\w+, )*\w+))?/g;

@@ -9,7 +9,7 @@ import { run as runFiles } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
 import { EmbeddedPostgresError } from '../src/embedded-postgres/installation.ts';
-import { MigrationError } from '../src/platform/migrate.ts';
+import { MigrationError } from '../src/platform/migration-files.ts';
 import { createTemplate, dropDatabase, startTestPostgres, type TestServer } from './database.ts';
 import { groupFiles } from './groups.ts';
 import { watchTimes } from './times.ts';

@@ -16,7 +16,7 @@ import { formatHead, lastHeadAt } from '../ledger/chain.ts';
 import { EVIDENCE_ROWS, newestEvidence, oldestTransaction, TRANSACTION_ROWS } from '../payments/archived-rows.ts';
 import { beginCopy, connectForCopy, readerOf } from '../platform/copy-connection.ts';
 import type { Database, Reader } from '../platform/db.ts';
-import { readMigrations } from '../platform/migrate.ts';
+import { readMigrations } from '../platform/migration-files.ts';
 import { type ArchivedRows, type Month, monthsUntil } from '../platform/months.ts';
 import {
   type ArchivedFile,

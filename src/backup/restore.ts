@@ -7,7 +7,8 @@ import { from as copyFrom } from 'pg-copy-streams';
 import { beginCopy, connectForCopy } from '../platform/copy-connection.ts';
 import type { Tx } from '../platform/db.ts';
 import { keyCheck, localWrapperName, signBackup } from '../platform/key-wrapper.ts';
-import { migrate, readMigrations } from '../platform/migrate.ts';
+import { migrate } from '../platform/migrate.ts';
+import { readMigrations } from '../platform/migration-files.ts';
 import { constantTimeEqual } from '../platform/secrets.ts';
 import {
   type BackupHeader,

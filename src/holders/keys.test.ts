@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createEmptyDatabase } from '../../test/database.ts';
 import { connectDatabase } from '../platform/db.ts';
-import { MIGRATIONS_FOLDER, migrate } from '../platform/migrate.ts';
+import { migrate } from '../platform/migrate.ts';
+import { MIGRATIONS_FOLDER } from '../platform/migration-files.ts';
 
 const FIRST_WITH_KEYS = 22;
 const TOKEN = `insert into tokens (integration_id, secret_hash, created_at, expires_at) values (1, '\\x00', $1, '2099-01-01')`;

@@ -57,7 +57,7 @@ describe('health', () => {
     const answer = await ask({}, '/readyz');
     assert.deepEqual([answer.statusCode, Object.keys(answer.json().errors)], [503, ['migrations']]);
     assert.match(answer.json().message, /npx simbi migrate/);
-    await ctx.ownerDb.query(`insert into schema_migrations values (9999, 'from_the_future', 'x', now())`);
+    await ctx.ownerDb.query(`insert into schema_migrations values (9999, 'from_the_future', 'x', now(), 9999)`);
     const newer = await ask({}, '/readyz');
     assert.match(newer.json().message, /newer than this version/);
     assert.ok(last);

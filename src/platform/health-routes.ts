@@ -8,7 +8,8 @@ import { MAX_CLOCK_SKEW_MS } from './database-time.ts';
 import type { Reader } from './db.ts';
 import { PROBLEMS, Problem } from './errors.ts';
 import { addressOf, type HttpServer } from './http.ts';
-import { MigrationError, pendingMigrations } from './migrate.ts';
+import { pendingMigrations } from './migrate.ts';
+import { MigrationError } from './migration-files.ts';
 
 /** /readyz is public, so the database is queried at most this often. */
 const READINESS_MS = 500;

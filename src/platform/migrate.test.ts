@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../../test/database.ts';
 import { connectDatabase, type Database } from './db.ts';
-import { MigrationError, migrate, pendingMigrations, readMigrations } from './migrate.ts';
+import { migrate, pendingMigrations } from './migrate.ts';
+import { MigrationError, readMigrations } from './migration-files.ts';
 
 describe('migrations', () => {
   let folder: string;
@@ -71,11 +72,93 @@ describe('migrations', () => {
     assert.deepEqual(await migrate(database.url, undefined, folder), []);
   });
 
-  test('a database that is newer than the code is refused', async () => {
-    await writeFile(join(folder, '0003_pear.sql'), `insert into fruits values ('pear')`);
+  test('the version before starts on a database that newer migrations only added to', async () => {
+    await writeFile(join(folder, '0003_pear.sql'), 'alter table fruits add column colour text');
     await migrate(database.url, undefined, folder);
     await rm(join(folder, '0003_pear.sql'));
-    await assert.rejects(migrate(database.url, undefined, folder), /newer than this version of Simbi.*3 \(pear\)/);
+    assert.deepEqual(await migrate(database.url, undefined, folder), []);
+    assert.deepEqual(await pendingMigrations(db, folder), []);
+  });
+
+  test('it does not start where a newer migration took away what it uses', async () => {
+    await writeFile(join(folder, '0003_colour.sql'), 'alter table fruits add column colour text');
+    await writeFile(
+      join(folder, '0004_name.sql'),
+      '-- contract: after 0003: names\nalter table fruits drop column name',
+    );
+    await migrate(database.url, undefined, folder);
+    await rm(join(folder, '0004_name.sql'));
+    assert.deepEqual(await migrate(database.url, undefined, folder), [], 'this version knows migration 3');
+    await rm(join(folder, '0003_colour.sql'));
+    const refusal =
+      /newer than this version of Simbi: its migration 4 \(name\) needs a version with migration 3, .* ends at 2/;
+    await assert.rejects(migrate(database.url, undefined, folder), refusal);
+    await assert.rejects(pendingMigrations(db, folder), refusal);
+  });
+
+  test('a database with a migration of another line of development is refused', async () => {
+    await writeFile(join(folder, '0003_pear.sql'), 'select 1');
+    await migrate(database.url, undefined, folder);
+    await rm(join(folder, '0003_pear.sql'));
+    await writeFile(join(folder, '0004_plum.sql'), 'select 1');
+    const refusal = /does not belong to this version of Simbi: it has migration 3 \(pear\)/;
+    await assert.rejects(migrate(database.url, undefined, folder), refusal);
+    await assert.rejects(pendingMigrations(db, folder), refusal);
+  });
+
+  test('a mark that cannot be read is refused', async () => {
+    await writeFile(join(folder, '0003_pear.sql'), '-- contract: the names\nalter table fruits drop column name');
+    await assert.rejects(readMigrations(folder), /0003_pear\.sql cannot be read: "-- contract: the names"/);
+  });
+
+  test('an index is built while the table is in use, and again after a build that failed', async () => {
+    await migrate(database.url, undefined, folder);
+    await db.query('alter table fruits add column colour text');
+    await db.query(`insert into fruits values ('pear', 'green'), ('plum', 'green')`);
+    const indexes = [
+      'create index concurrently fruits_by_name on fruits (name text_pattern_ops);',
+      'create unique index concurrently fruit_colour_once on fruits (colour);',
+      'drop index concurrently if exists fruits_by_weight;',
+    ];
+    await writeFile(join(folder, '0003_indexes.sql'), indexes.join('\n'));
+    await assert.rejects(
+      migrate(database.url, undefined, folder),
+      /0003_indexes\.sql failed at line 2: .*Indexes before it/,
+    );
+    assert.deepEqual(await pendingMigrations(db, folder), ['0003_indexes.sql']);
+    await db.query(`update fruits set colour = 'blue' where name = 'plum'`);
+    assert.deepEqual(await migrate(database.url, undefined, folder), ['0003_indexes.sql']);
+    const built = await db.query(
+      `select i.indexrelid::regclass::text as name from pg_index i
+       where i.indrelid = 'fruits'::regclass and i.indisvalid and not i.indisprimary order by 1`,
+    );
+    assert.deepEqual(built, [{ name: 'fruit_colour_once' }, { name: 'fruits_by_name' }]);
+  });
+
+  test('an index that is built outside a transaction has a migration of its own', async () => {
+    const sql =
+      'alter table fruits add column colour text;\ncreate index concurrently fruits_by_colour on fruits (colour);';
+    await writeFile(join(folder, '0003_colour.sql'), sql);
+    await assert.rejects(migrate(database.url, undefined, folder), /statement in line 1 that must be in another file/);
+    assert.deepEqual(await pendingMigrations(db, folder), ['0003_colour.sql']);
+  });
+
+  test('a migration that waits for a table lets the others go first', async () => {
+    await migrate(database.url, undefined, folder);
+    await writeFile(join(folder, '0003_colour.sql'), 'alter table fruits add column colour text');
+    let migrated: Promise<string[]> | undefined;
+    await db.transaction(async (tx) => {
+      await tx.query('select from fruits');
+      migrated = migrate(database.url, undefined, folder);
+      const waiting = `select from pg_locks where relation = 'fruits'::regclass and mode = 'AccessExclusiveLock' and not granted`;
+      while ((await db.query(waiting)).length === 0);
+      assert.equal(
+        (await db.query('select name from fruits')).length,
+        1,
+        'answered while the first transaction is open',
+      );
+    });
+    assert.deepEqual(await migrated, ['0003_colour.sql']);
   });
 
   test('a migration that fails leaves nothing of itself and names its line', async () => {

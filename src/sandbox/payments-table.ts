@@ -129,11 +129,17 @@ export function createPaymentsTable(ctx: Context): Batch<SandboxPayment, Sandbox
   });
 }
 
+/** With its columns: a prepared `select *` fails once a newer version has added one. */
+const FIND = {
+  name: 'sandbox_find',
+  text: `
+    select reference, direction, method, operator, msisdn, amount, currency, label, scenario, status, receipt, failure_code, handset,
+      dial_code, account_reference, pay_to, expires_at, query_contradicts, next_step, due_at, created_at
+    from sandbox_payments where reference = $1`,
+};
+
 export async function findPayment(reader: Reader, reference: string): Promise<SandboxPayment | null> {
-  const rows = await reader.query<Row>(
-    { name: 'sandbox_find', text: 'select * from sandbox_payments where reference = $1' },
-    [reference],
-  );
+  const rows = await reader.query<Row>(FIND, [reference]);
   return rows[0] ? readRow(rows[0]) : null;
 }
 
