@@ -1,6 +1,7 @@
 -- The hash chain runs per partition of holders, and heads join the partitions. Which transfers a block covers no longer depends on
 -- an order that one server knows (ids, numbers of transactions, snapshots): every transfer has a position, counted per holder without
 -- a gap and raised in the transaction that posts it. What was sealed up to here stays as it is; all partitions begin with its last hash.
+-- quick: ledger_blocks, ledger_transfers: only what is not sealed yet is read, by its id
 
 alter table ledger_transfers add column position bigint;
 -- The old rows have none: they need not be read to know that.

@@ -55,7 +55,7 @@ insert into wanted (name, service, rows, hidden) values
   ('unverified_requests', 'select, insert, delete', 'own', null),
   -- ledger: balances and transfers change by post_transfers only; a lock needs the right to change one column
   ('ledger_accounts', 'select, insert, update (updated_at)', 'own', null),
-  ('ledger_blocks', 'select', null, null),
+  ('ledger_blocks', 'select, insert', null, null),
   ('ledger_heads', 'select, insert', null, null),
   ('ledger_identity', 'select', null, null),
   ('ledger_lost_heads', 'select, insert', null, null),
