@@ -171,7 +171,7 @@ begin
       (select string_agg(quote_ident(a.attname), ', ') from pg_attribute a
        where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attname <> all (w.hidden)) as shown,
       case when w.rows = 'own' or (w.name is null and h.attnum is not null)
-        then 'holder_id = (select simbi_holder())' else w.rows end as rows,
+        then 'holder_id = simbi_holder()' else w.rows end as rows,
       h.attnum is not null or w.rows is not null as guarded
     from pg_class c
     left join wanted w on w.name = c.relname

@@ -204,25 +204,30 @@ CREATE OR REPLACE FUNCTION public.post_transfers(holder_ids bigint[], debit_acco
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+ SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET enable_seqscan TO 'off'
- SET search_path TO 'public', 'pg_temp'
 AS $function$
 declare
-  touched bigint;
+  net_holders bigint[];
+  net_accounts bigint[];
+  net_currencies text[];
+  net_changes bigint[];
+  net_balances bigint[];
   moved bigint;
 begin
-  if moment > clock_timestamp() + interval '30 seconds'
-    and not exists (
-      select from unnest(debit_accounts || credit_accounts) as named (account)
-      where exists (select from ledger_transfers t where t.debit_account = named.account and t.posted_at >= moment)
-        or exists (select from ledger_transfers t where t.credit_account = named.account and t.posted_at >= moment))
-  then
-    raise exception 'a posting may not be more than 30 seconds ahead of the clock of the database'
-      using errcode = '23514', constraint = 'posting_not_in_future', table = 'ledger_transfers';
+  if moment > clock_timestamp() + interval '30 seconds' then
+    if not exists (
+      select from ledger_transfers t
+      where t.holder_id = any (holder_ids) and t.posted_at >= moment
+        and (t.debit_account = any (debit_accounts || credit_accounts) or t.credit_account = any (debit_accounts || credit_accounts)))
+    then
+      raise exception 'a posting may not be more than 30 seconds ahead of the clock of the database'
+        using errcode = '23514', constraint = 'posting_not_in_future', table = 'ledger_transfers';
+    end if;
   end if;
-  perform set_config('simbi.posting', 'on', true);
+  set local simbi.posting = 'on';
   insert into ledger_transfers (holder_id, debit_account, credit_account, amount, debit_balance, credit_balance,
                                 posted_at, transaction_id, kind, currency)
   select holder_id, debit_account, credit_account, amount, debit_balance, credit_balance, moment, transaction_id, kind, currency
@@ -238,19 +243,19 @@ begin
   ), net as (
     select holder_id, account, currency, sum(change)::bigint as change, (array_agg(balance order by place desc))[1] as balance
     from side group by holder_id, account, currency
-  ), change as (
-    update ledger_accounts a set balance = net.balance, updated_at = moment
-    from net
-    where a.holder_id = net.holder_id and a.id = net.account and a.currency = net.currency
-      and a.balance + net.change = net.balance and a.updated_at <= moment
-    returning 1
   )
-  select (select count(*) from net), (select count(*) from change) into touched, moved;
-  if touched <> moved then
+  select array_agg(holder_id), array_agg(account), array_agg(currency), array_agg(change), array_agg(balance)
+  into net_holders, net_accounts, net_currencies, net_changes, net_balances from net;
+  update ledger_accounts a set balance = net.balance, updated_at = moment
+  from unnest(net_holders, net_accounts, net_currencies, net_changes, net_balances) as net (holder_id, account, currency, change, balance)
+  where a.holder_id = net.holder_id and a.id = net.account and a.currency = net.currency
+    and a.balance + net.change = net.balance and a.updated_at <= moment;
+  get diagnostics moved = row_count;
+  if moved <> cardinality(net_accounts) then
     raise exception 'a transfer does not fit its accounts: unknown account, other holder or currency, or stale balance'
       using errcode = '23514', constraint = 'transfer_fits_accounts', table = 'ledger_transfers';
   end if;
-  perform set_config('simbi.posting', 'off', true);
+  set local simbi.posting = 'off';
 end
 $function$;
 

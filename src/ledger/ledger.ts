@@ -351,10 +351,10 @@ export async function balanceAt(reader: Reader, account: AccountRef, moment: Dat
     `with account as (select id from ledger_accounts where holder_id = $3 and key = $1)
      select balance from (
        (select debit_balance as balance, posted_at, id from ledger_transfers
-        where debit_account = (select id from account) and posted_at <= $2 order by posted_at desc, id desc limit 1)
+        where holder_id = $3 and debit_account = (select id from account) and posted_at <= $2 order by posted_at desc, id desc limit 1)
        union all
        (select credit_balance, posted_at, id from ledger_transfers
-        where credit_account = (select id from account) and posted_at <= $2 order by posted_at desc, id desc limit 1)
+        where holder_id = $3 and credit_account = (select id from account) and posted_at <= $2 order by posted_at desc, id desc limit 1)
      ) as newest
      order by posted_at desc, id desc limit 1`,
     [accountKey(account), moment, account.holderId],
@@ -395,12 +395,12 @@ export async function statement(
      )
      select id, kind, transaction_id, change, balance, posted_at from (
        (select id, kind, transaction_id, -amount as change, debit_balance as balance, posted_at from ledger_transfers
-        where debit_account = (select id from account)
+        where holder_id = $4 and debit_account = (select id from account)
           and (posted_at, id) < ((select posted_at from edge), (select id from edge))
         order by posted_at desc, id desc limit $3)
        union all
        (select id, kind, transaction_id, amount, credit_balance, posted_at from ledger_transfers
-        where credit_account = (select id from account)
+        where holder_id = $4 and credit_account = (select id from account)
           and (posted_at, id) < ((select posted_at from edge), (select id from edge))
         order by posted_at desc, id desc limit $3)
      ) as line

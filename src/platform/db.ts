@@ -22,6 +22,8 @@ const ACQUIRE_TIMEOUT_MS = 1_000;
 const MAX_TRIES = 5;
 /** Each try waits for its lock until LOCK_TIMEOUT_MS; more of them would take longer than a caller waits. */
 const MAX_LOCK_TRIES = 2;
+/** A function that `simbi distribute` leaves in the database. */
+export const DISTRIBUTED_MARK = 'store_is_distributed';
 /** A statement without one of these words changes nothing. */
 const CHANGES = /\b(?:insert|update|delete|post_transfers)\b/i;
 
@@ -38,6 +40,8 @@ export interface Reader {
 /** An open transaction. Functions that write take one, as their first parameter, never optional. */
 export interface Tx extends Reader {
   readonly isTransaction: true;
+  /** As of its database. */
+  readonly isDistributed?: boolean;
 }
 
 export interface Database extends Reader {
@@ -57,6 +61,11 @@ export interface Database extends Reader {
    * shows no row of another. What writes, and transactions, have the rights of the service.
    */
   forHolder(holderId: bigint): Database;
+  /**
+   * Whether the rows of holders are on several servers: `simbi distribute` marks the database. Then a statement that locks
+   * rows names one holder (platform/one-holder.ts). Asked with the first connection.
+   */
+  isDistributed(): boolean;
   /** Counted since the start; tests and the benchmark compare them. */
   readonly counters: { statements: number; commits: number };
   readonly waiting: () => number;
@@ -82,6 +91,7 @@ export function connectDatabase(options: DatabaseOptions): Database {
   const shared = openPool(options);
   const db: Database = {
     counters: shared.counters,
+    isDistributed: () => shared.isDistributed === true,
     waiting: () => shared.pool.waitingCount,
     query: (statement, values) => busyAsProblem(() => runStatement(shared, statement, values)),
     transaction: (work) => withRetries(() => runTransaction(shared, work)),
@@ -113,6 +123,8 @@ type Shared = {
   counters: Database['counters'];
   /** Connections whose last commit was acknowledged by this server but not by the standby. */
   doubtful: WeakSet<object>;
+  /** Null: there was no connection yet. */
+  isDistributed: boolean | null;
 };
 
 function openPool(options: DatabaseOptions): Shared {
@@ -148,7 +160,7 @@ function openPool(options: DatabaseOptions): Shared {
     client.on('error', () => undefined);
   });
   const commits = createCommitWatch(() => connectClient(connection));
-  return { pool, servers, commits, doubtful, counters: { statements: 0, commits: 0 } };
+  return { pool, servers, commits, doubtful, isDistributed: null, counters: { statements: 0, commits: 0 } };
 }
 
 /** A connection borrowed from the pool, usable until `end`. */
@@ -177,8 +189,16 @@ async function connectFrom({ pool, servers }: Shared): Promise<pg.PoolClient> {
     }
 }
 
+/** Null: the connection failed. The statement that borrowed it says so. */
+async function readIsDistributed(client: pg.PoolClient): Promise<boolean | null> {
+  const text = `select exists (select from pg_proc where proname = '${DISTRIBUTED_MARK}') as yes`;
+  const answer = await client.query<{ yes: boolean }>(text).catch(() => null);
+  return answer?.rows[0]?.yes ?? null;
+}
+
 async function borrow(shared: Shared): Promise<Session> {
   const client = await connectFrom(shared);
+  shared.isDistributed ??= await readIsDistributed(client);
   let hasEnded = false;
   let hasChanged = false;
   let last: Promise<unknown> = Promise.resolve();
@@ -218,7 +238,7 @@ async function runTransaction<T>(shared: Shared, work: (tx: Tx) => Promise<T>): 
   let broken: Error | undefined;
   let committing = false;
   try {
-    const tx: Tx = { isTransaction: true, query: session.query };
+    const tx: Tx = { isTransaction: true, isDistributed: shared.isDistributed === true, query: session.query };
     // Sent together with the first statement of the work: one round trip less.
     const [, result] = await Promise.all([client.query('begin'), work(tx)]);
     session.end();
@@ -331,6 +351,7 @@ function singleStatement(shared: Shared): Tx {
   let used = false;
   return {
     isTransaction: true,
+    isDistributed: shared.isDistributed === true,
     async query(statement, values) {
       assert(!used, 'single() is for one statement');
       used = true;
@@ -376,7 +397,9 @@ async function withRetries<T>(work: () => Promise<T>): Promise<T> {
 /** The name of the constraint that refused a row, when that is what happened. */
 export function violatedConstraint(error: unknown): string | null {
   if (!(error instanceof pg.DatabaseError)) return null;
-  return error.code?.startsWith('23') ? (error.constraint ?? error.code) : null;
+  // On several servers the name carries the number of the part that the row is in.
+  const name = error.constraint?.replace(/_\d{6,}(?=_|$)/, '');
+  return error.code?.startsWith('23') ? (name ?? error.code) : null;
 }
 
 /**
