@@ -208,5 +208,16 @@ begin
 end
 $$;
 
+-- On several servers (`simbi distribute`) one role writes in a transaction, so the service posts with its own rights; triggers
+-- refuse what does not come from post_transfers.
+do $$
+begin
+  if to_regproc('store_is_distributed') is not null then
+    grant insert on ledger_transfers to simbi_service;
+    grant update (balance, updated_at) on ledger_accounts to simbi_service;
+  end if;
+end
+$$;
+
 revoke create on schema public from public;
 grant usage on schema public to simbi_service, simbi_tenant;

@@ -35,7 +35,7 @@ const LOOKS_FOR_WORK = [
 
 const oneLine = (text: string) => text.replaceAll(/\s+/g, ' ').trim();
 
-async function faultsOf(text: string): Promise<string[]> {
+async function obstaclesOf(text: string): Promise<string[]> {
   return LOOKS_FOR_WORK.some((known) => known.test(oneLine(text))) ? [] : await walkStatement(text, DISTRIBUTED);
 }
 
@@ -79,7 +79,7 @@ describe('the statements of payments', () => {
   let gateway: TestGateway;
   let clients: Client[];
   let receiver: TestReceiver;
-  const query = pg.Client.prototype.query;
+  const { query } = pg.Client.prototype as { query: (...given: unknown[]) => unknown };
 
   before(async () => {
     gateway = await createTestGateway();
@@ -90,11 +90,11 @@ describe('the statements of payments', () => {
       const [config] = args as [string | { text: string }];
       const text = typeof config === 'string' ? config : config.text;
       if (path && !sent.has(text)) sent.set(text, [path]);
-      return (query as (...given: unknown[]) => unknown).apply(this, args);
-    } as typeof query;
+      return query.apply(this, args);
+    } as pg.Client['query'];
   });
   after(async () => {
-    pg.Client.prototype.query = query;
+    pg.Client.prototype.query = query as pg.Client['query'];
     await gateway.close();
     await receiver.close();
   });
@@ -180,21 +180,22 @@ describe('the statements of payments', () => {
   });
 
   test('all name the holder, lock on one server and order by nothing of one server', async (t) => {
-    const faults: string[] = [];
+    const found: string[] = [];
     let walked = 0;
     for (const [text, [name]] of sent) {
       if (!/^\s*(?:select|insert|update|delete|with)\b/i.test(text)) continue;
       walked++;
-      for (const fault of await faultsOf(text)) faults.push(`${name}: ${fault}: ${oneLine(text).slice(0, 240)}`);
+      for (const what of await obstaclesOf(text)) found.push(`${name}: ${what}: ${oneLine(text).slice(0, 240)}`);
     }
     t.diagnostic(`${walked} statements`);
     assert.ok(walked > 40, `only ${walked} statements were seen`);
-    assert.deepEqual(faults, []);
+    assert.deepEqual(found, []);
     assert.deepEqual((await verifyLedger(gateway.ctx)).differences, []);
   });
 });
 
 describe('the walk itself', () => {
+  const LIST = 'unnest($1::bigint[], $2::uuid[]) as input (holder_id, id)';
   const wrong: Record<string, RegExp> = {
     'select * from transactions where id = $1': /transactions without its holder/,
     'select t.id from transactions t join payment_jobs j on j.holder_id = t.holder_id where t.id = $1':
@@ -210,21 +211,21 @@ describe('the walk itself', () => {
     'select id from events where holder_id = $1 and position < pg_snapshot_xmin(pg_current_snapshot())::text::bigint':
       /one server only/,
     'insert into payment_jobs (transaction_id, kind) values ($1, $2)': /added without its holder/,
-    'select input.id from unnest($1::uuid[], $2::bigint[]) as input (id, holder_id) where not exists (select from cases c where c.holder_id = input.holder_id and c.id = input.id)':
+    [`select input.id from ${LIST} where not exists (select from cases c where c.holder_id = input.holder_id and c.id = input.id)`]:
       /once for each row/,
-    'with recursive r as (select holder_id from events where holder_id = $1 union all select e.holder_id from r join events e using (holder_id)) select * from r':
-      /recursive/,
+    ['with recursive r as (select holder_id from events where holder_id = $1 ' +
+      'union all select e.holder_id from r join events e using (holder_id)) select * from r']: /recursive/,
   };
-  for (const [text, fault] of Object.entries(wrong))
+  for (const [text, expected] of Object.entries(wrong))
     test(`refuses: ${text.slice(0, 70)}`, async () =>
-      assert.match((await walkStatement(text, DISTRIBUTED)).join('; '), fault));
+      assert.match((await walkStatement(text, DISTRIBUTED)).join('; '), expected));
 
   test('takes what goes to one server, or to each with its own holders', async () => {
     for (const text of [
       'select * from transactions where holder_id = $1 and id = $2 for update',
       'select t.id from unnest($1::bigint[], $2::uuid[]) as input (holder_id, id) join transactions t using (holder_id, id)',
-      'update payment_jobs j set due_at = $3 from unnest($1::bigint[], $2::uuid[]) as input (holder_id, id) where j.holder_id = input.holder_id and j.transaction_id = input.id',
-      'select c.id from cases c where (c.holder_id, c.id) in (select holder_id, id from unnest($1::bigint[], $2::uuid[]) as input (holder_id, id))',
+      `update payment_jobs j set due_at = $3 from ${LIST} where j.holder_id = input.holder_id and j.transaction_id = input.id`,
+      `select c.id from cases c where (c.holder_id, c.id) in (select holder_id, id from ${LIST})`,
     ])
       assert.deepEqual(await walkStatement(text, DISTRIBUTED), [], text);
   });

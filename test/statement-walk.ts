@@ -42,7 +42,8 @@ class Level {
   join(left: string, right: string): void {
     const [a, b] = [this.root(left), this.root(right)];
     // The stronger one becomes the root.
-    if (a !== b) a === 'one' || (a === 'rows' && b !== 'one') ? this.#same.set(b, a) : this.#same.set(a, b);
+    const isStronger = a === 'one' || (a === 'rows' && b !== 'one');
+    if (a !== b) this.#same.set(isStronger ? b : a, isStronger ? a : b);
   }
 }
 
@@ -84,7 +85,7 @@ function walkQuery(node: Node, walk: Walk): void {
   if (query.relation) addTable(query.relation as Node, level, inner);
   for (const each of from) addSource(each, level, inner);
   for (const each of from) readJoin(each, level, inner);
-  readCondition(query.whereClause, level, inner);
+  readCondition(query.whereClause, level);
   requireHolders(kind, level, inner);
   requirePartners(level, inner);
   requireOneServer(query, level, inner);
@@ -120,7 +121,7 @@ function sourcesIn(node: Node): string[] {
   const [kind, source] = kindOf(node);
   if (kind === 'JoinExpr') return [source.larg, source.rarg].flatMap((side) => sourcesIn(side as Node));
   const alias = (source.alias as { aliasname?: string } | undefined)?.aliasname;
-  return [alias ?? String(source.relname ?? '')];
+  return [alias ?? (source.relname as string | undefined) ?? ''];
 }
 
 function readJoin(node: Node, level: Level, walk: Walk): void {
@@ -133,24 +134,24 @@ function readJoin(node: Node, level: Level, walk: Walk): void {
     const [first, ...others] = sourcesIn({ JoinExpr: join });
     for (const other of others) if (first !== undefined) level.join(first, other);
   }
-  readCondition(join.quals, level, walk);
+  readCondition(join.quals, level);
   walkExpressions(join.quals, level, walk);
 }
 
 /** The conditions that hold for every row: what stands between "and". */
-function readCondition(node: unknown, level: Level, walk: Walk): void {
+function readCondition(node: unknown, level: Level): void {
   const [kind, condition] = kindOf(node);
   if (kind === 'BoolExpr' && condition.boolop === 'AND_EXPR') {
-    for (const each of listOf(condition.args)) readCondition(each, level, walk);
+    for (const each of listOf(condition.args)) readCondition(each, level);
   } else if (kind === 'A_Expr' && textOf(listOf(condition.name)[0]) === '=') {
     const plain = condition.kind === 'AEXPR_OP';
-    for (const left of holdersIn(condition.lexpr, level, walk)) {
-      const right = holdersIn(condition.rexpr, level, walk);
+    for (const left of holdersIn(condition.lexpr, level)) {
+      const right = holdersIn(condition.rexpr, level);
       if (right.length > 0) for (const each of right) level.join(left, each);
       else level.join(left, plain && isValue(condition.rexpr) ? 'one' : 'rows');
     }
   } else if (kind === 'SubLink' && condition.subLinkType === 'ANY_SUBLINK') {
-    for (const left of holdersIn(condition.testexpr, level, walk)) level.join(left, 'rows');
+    for (const left of holdersIn(condition.testexpr, level)) level.join(left, 'rows');
   }
 }
 
@@ -160,9 +161,9 @@ const isValue = (node: unknown): boolean => {
 };
 
 /** The sources whose holder an expression is; `rows` when it is the holder of a query around this one. */
-function holdersIn(node: unknown, level: Level, walk: Walk): string[] {
+function holdersIn(node: unknown, level: Level): string[] {
   const [kind, expression] = kindOf(node);
-  if (kind === 'RowExpr') return listOf(expression.args).flatMap((each) => holdersIn(each, level, walk));
+  if (kind === 'RowExpr') return listOf(expression.args).flatMap((each) => holdersIn(each, level));
   if (kind !== 'ColumnRef') return [];
   const fields = listOf(expression.fields).map(textOf);
   if (fields.at(-1) !== 'holder_id') return [];

@@ -173,3 +173,9 @@ export function readKinds(): Map<string, { kind: TableKind; why: string }> {
  * still true: holders are never deleted, and rows for one are written after it was read.
  */
 export const DROPPED_KEYS: readonly string[] = ['wallets_holder_id_fkey', 'reserve_rules_holder_id_fkey'];
+
+/** What post_transfers does, where it runs with the rights of the service. */
+export const POSTING_RIGHTS: Record<string, string> = {
+  ledger_transfers: 'insert',
+  ledger_accounts: 'update (balance, updated_at)',
+};

@@ -140,12 +140,18 @@ function bothSides({ holderId, currency }: WalletKey): AccountRef[] {
   return [walletAvailable(holderId, currency), walletReserved(holderId, currency)];
 }
 
+type WalletRow = { wallet_account: number; holder_id: bigint; currency: string };
+
 async function selectWallets(tx: Tx, wanted: readonly WalletKey[]) {
-  const rows = await tx.query<{ wallet_account: number; holder_id: bigint; currency: string }>(
+  const rows = await tx.query<WalletRow>(
     `select wallet_account, holder_id, currency from ${WALLETS.rows} join wallets using (holder_id, currency)`,
     WALLETS.arrays(wanted),
   );
-  return new Map<string, Wallet>(
+  return walletsByKey(rows);
+}
+
+function walletsByKey(rows: WalletRow[]): Map<string, Wallet> {
+  return new Map(
     rows.map((row) => {
       const wallet = { walletAccount: row.wallet_account, holderId: row.holder_id, currency: row.currency };
       return [walletKey(wallet), wallet];
@@ -192,12 +198,15 @@ async function createWallets(tx: Tx, wanted: readonly WalletKey[], at: Date): Pr
   const known = await selectWallets(tx, wanted);
   const missing = wanted.filter((wallet) => !known.has(walletKey(wallet)));
   if (missing.length === 0) return known;
-  await tx.query(
+  const created = await tx.query<WalletRow>(
     `insert into wallets (${WALLETS.names}, created_at)
      select distinct ${WALLETS.names}, $3::timestamptz from ${WALLETS.rows}
      order by holder_id, currency
-     on conflict do nothing`,
+     on conflict do nothing
+     returning wallet_account, holder_id, currency`,
     [...WALLETS.arrays(missing), at],
   );
-  return selectWallets(tx, wanted);
+  const all = new Map([...known, ...walletsByKey(created)]);
+  // Others are created by another transaction at the same moment.
+  return missing.every((wallet) => all.has(walletKey(wallet))) ? all : selectWallets(tx, wanted);
 }
