@@ -8,10 +8,7 @@ const SHARDS = 4;
 const CLONE_TRIES = 50;
 const CLONE_PAUSE_MS = 100;
 /** What `simbi distribute` sets on a database: a copy does not have it. */
-const SETTINGS = [
-  'citus.enable_unsafe_triggers = on',
-  `citus.propagate_set_commands = 'local'`,
-];
+const SETTINGS = ['citus.enable_unsafe_triggers = on', `citus.propagate_set_commands = 'local'`];
 
 type Server = { host: string; port: number; isCoordinator: boolean };
 

@@ -6,9 +6,9 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
+import { markDistributed } from '../src/distribution/distribute.ts';
 import { isAlive } from '../src/embedded-postgres/processes.ts';
 import { type EmbeddedPostgres, findEmbeddedPostgres, startEmbeddedPostgres } from '../src/embedded-postgres/server.ts';
-import { markDistributed } from '../src/distribution/distribute.ts';
 import { admitServiceLogin, migrate } from '../src/platform/migrate.ts';
 import { cloneClusterDatabase, createClusterDatabase, distributeTemplate, dropClusterDatabase } from './citus.ts';
 
