@@ -397,8 +397,9 @@ async function withRetries<T>(work: () => Promise<T>): Promise<T> {
 /** The name of the constraint that refused a row, when that is what happened. */
 export function violatedConstraint(error: unknown): string | null {
   if (!(error instanceof pg.DatabaseError)) return null;
-  // On several servers the name carries the number of the part that the row is in.
-  const name = error.constraint?.replace(/_\d{6,}(?=_|$)/, '');
+  // On several servers it is only in the message, with the number of the part that the row is in.
+  const said = error.constraint ?? /constraint "(\w+)"/.exec(error.message)?.[1];
+  const name = said?.replace(/_\d{6,}(?=_|$)/, '');
   return error.code?.startsWith('23') ? (name ?? error.code) : null;
 }
 
