@@ -179,7 +179,7 @@ begin
       (select string_agg(quote_ident(a.attname), ', ') from pg_attribute a
        where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attname <> all (w.hidden)) as shown,
       case when w.rows = 'own' or (w.name is null and h.attnum is not null)
-        then 'holder_id = (select simbi_holder())' else w.rows end as rows,
+        then 'holder_id = simbi_holder()' else w.rows end as rows,
       h.attnum is not null or w.rows is not null as guarded,
       c.relrowsecurity as was_guarded,
       exists (select from pg_policy p where p.polrelid = c.oid and p.polname = 'of_service') as has_service,
@@ -233,6 +233,17 @@ begin
     execute format('revoke all on function %s from public, simbi_tenant', each.name);
     execute format('grant execute on function %s to simbi_service', each.name);
   end loop;
+end
+$$;
+
+-- On several servers (`simbi distribute`) one role writes in a transaction, so the service posts with its own rights; triggers
+-- refuse what does not come from post_transfers.
+do $$
+begin
+  if to_regproc('store_is_distributed') is not null then
+    grant insert on ledger_transfers to simbi_service;
+    grant update (balance, updated_at) on ledger_accounts to simbi_service;
+  end if;
 end
 $$;
 

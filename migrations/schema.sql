@@ -213,46 +213,59 @@ CREATE OR REPLACE FUNCTION public.post_transfers(holder_ids bigint[], debit_acco
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+ SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET enable_seqscan TO 'off'
- SET search_path TO 'public', 'pg_temp'
 AS $function$
 declare
-  touched bigint;
+  counted_holders bigint[];
+  counted_transfers bigint[];
+  raised_holders bigint[];
+  raised_before bigint[];
+  positions bigint[];
+  net_holders bigint[];
+  net_accounts bigint[];
+  net_currencies text[];
+  net_changes bigint[];
+  net_balances bigint[];
   moved bigint;
 begin
-  if moment > clock_timestamp() + interval '30 seconds'
-    and not exists (
-      select from unnest(debit_accounts || credit_accounts) as named (account)
-      where exists (select from ledger_transfers t where t.debit_account = named.account and t.posted_at >= moment)
-        or exists (select from ledger_transfers t where t.credit_account = named.account and t.posted_at >= moment))
-  then
-    raise exception 'a posting may not be more than 30 seconds ahead of the clock of the database'
-      using errcode = '23514', constraint = 'posting_not_in_future', table = 'ledger_transfers';
+  if moment > clock_timestamp() + interval '30 seconds' then
+    if not exists (
+      select from ledger_transfers t
+      where t.holder_id = any (holder_ids) and t.posted_at >= moment
+        and (t.debit_account = any (debit_accounts || credit_accounts) or t.credit_account = any (debit_accounts || credit_accounts)))
+    then
+      raise exception 'a posting may not be more than 30 seconds ahead of the clock of the database'
+        using errcode = '23514', constraint = 'posting_not_in_future', table = 'ledger_transfers';
+    end if;
   end if;
-  perform set_config('simbi.posting', 'on', true);
+  set local simbi.posting = 'on';
+  select array_agg(holder_id order by holder_id), array_agg(transfers order by holder_id) into counted_holders, counted_transfers
+  from (select holder_id, count(*) as transfers from unnest(holder_ids) as posted (holder_id) group by holder_id) as counted;
   insert into ledger_positions (holder_id)
-  select distinct holder_id from unnest(holder_ids) as posted (holder_id)
-  where not exists (select from ledger_positions p where p.holder_id = posted.holder_id)
-  order by holder_id
+  select holder_id from unnest(counted_holders) as counted (holder_id)
   on conflict do nothing;
-  with counted as (
-    select holder_id, count(*) as transfers from unnest(holder_ids) as posted (holder_id) group by holder_id order by holder_id
-  ), raised as (
+  with raised as (
     update ledger_positions p set position = p.position + counted.transfers
-    from counted where p.holder_id = counted.holder_id
+    from unnest(counted_holders, counted_transfers) as counted (holder_id, transfers)
+    where p.holder_id = counted.holder_id
     returning p.holder_id, p.position - counted.transfers as before
   )
+  select array_agg(holder_id), array_agg(before) into raised_holders, raised_before from raised;
+  select array_agg(before + ordinal order by place) into positions
+  from (
+    select holder_id, place, row_number() over (partition by holder_id order by place) as ordinal
+    from unnest(holder_ids) with ordinality as posted (holder_id, place)
+  ) as posted
+  join unnest(raised_holders, raised_before) as raised (holder_id, before) using (holder_id);
   insert into ledger_transfers (holder_id, debit_account, credit_account, amount, debit_balance, credit_balance,
                                 posted_at, transaction_id, kind, currency, position)
-  select holder_id, debit_account, credit_account, amount, debit_balance, credit_balance, moment, transaction_id, kind, currency,
-    raised.before + row_number() over (partition by holder_id order by place)
-  from unnest(holder_ids, debit_accounts, credit_accounts, amounts, debit_balances, credit_balances, transaction_ids, kinds, currencies)
-    with ordinality
-    as posted (holder_id, debit_account, credit_account, amount, debit_balance, credit_balance, transaction_id, kind, currency, place)
-  join raised using (holder_id)
-  order by place;
+  select holder_id, debit_account, credit_account, amount, debit_balance, credit_balance, moment, transaction_id, kind, currency, position
+  from unnest(holder_ids, debit_accounts, credit_accounts, amounts, debit_balances, credit_balances, transaction_ids, kinds, currencies,
+              positions)
+    as posted (holder_id, debit_account, credit_account, amount, debit_balance, credit_balance, transaction_id, kind, currency, position);
   with posted as (
     select * from unnest(holder_ids, debit_accounts, credit_accounts, amounts, debit_balances, credit_balances, currencies)
       with ordinality as posted (holder_id, debit_account, credit_account, amount, debit_balance, credit_balance, currency, place)
@@ -263,19 +276,19 @@ begin
   ), net as (
     select holder_id, account, currency, sum(change)::bigint as change, (array_agg(balance order by place desc))[1] as balance
     from side group by holder_id, account, currency
-  ), change as (
-    update ledger_accounts a set balance = net.balance, updated_at = moment
-    from net
-    where a.holder_id = net.holder_id and a.id = net.account and a.currency = net.currency
-      and a.balance + net.change = net.balance and a.updated_at <= moment
-    returning 1
   )
-  select (select count(*) from net), (select count(*) from change) into touched, moved;
-  if touched <> moved then
+  select array_agg(holder_id), array_agg(account), array_agg(currency), array_agg(change), array_agg(balance)
+  into net_holders, net_accounts, net_currencies, net_changes, net_balances from net;
+  update ledger_accounts a set balance = net.balance, updated_at = moment
+  from unnest(net_holders, net_accounts, net_currencies, net_changes, net_balances) as net (holder_id, account, currency, change, balance)
+  where a.holder_id = net.holder_id and a.id = net.account and a.currency = net.currency
+    and a.balance + net.change = net.balance and a.updated_at <= moment;
+  get diagnostics moved = row_count;
+  if moved <> cardinality(net_accounts) then
     raise exception 'a transfer does not fit its accounts: unknown account, other holder or currency, or stale balance'
       using errcode = '23514', constraint = 'transfer_fits_accounts', table = 'ledger_transfers';
   end if;
-  perform set_config('simbi.posting', 'off', true);
+  set local simbi.posting = 'off';
 end
 $function$;
 

@@ -21,6 +21,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   callbacks: ['platform', 'holders'],
   payments: ['platform', 'catalog', 'holders', 'ledger', 'rails', 'callbacks/events.ts'],
   archive: ['platform', 'holders', 'ledger', 'callbacks', 'payments'],
+  distribution: ['platform'],
   books: ['platform', 'holders', 'ledger', 'rails', 'payments'],
   links: ['platform', 'catalog', 'holders', 'payments'],
   checkout: ['platform', 'ui', 'catalog', 'holders', 'payments', 'links'],

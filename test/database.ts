@@ -6,9 +6,11 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
+import { markDistributed } from '../src/distribution/distribute.ts';
 import { isAlive } from '../src/embedded-postgres/processes.ts';
 import { type EmbeddedPostgres, findEmbeddedPostgres, startEmbeddedPostgres } from '../src/embedded-postgres/server.ts';
 import { admitServiceLogin, migrate } from '../src/platform/migrate.ts';
+import { cloneClusterDatabase, createClusterDatabase, distributeTemplate, dropClusterDatabase } from './citus.ts';
 
 const EXIT_WAIT_MS = 5_000;
 const FOLDER_PREFIX = 'simbi-test-';
@@ -105,16 +107,22 @@ async function removeLeftoversIn(parent: string): Promise<void> {
 /** Makes the migrated database that all test databases are copies of, and returns its name. */
 export async function createTemplate(serverUrl: string): Promise<string> {
   const template = `simbi_template_${randomBytes(4).toString('hex')}`;
-  await onServer(serverUrl, (client) => client.query(`create database ${template} template template1`));
+  await (isCluster(serverUrl)
+    ? createClusterDatabase(serverUrl, template)
+    : onServer(serverUrl, (client) => client.query(`create database ${template} template template1`)));
   const url = databaseUrl(serverUrl, template);
   await migrate(url);
   await admitServiceLogin(url, url);
   // Tests have clocks of their own, which the database does not follow: what is old is for the code under test to say.
   await onServer(url, (client) => client.query(`update partition_rules set keep = interval '-99 years'`));
+  if (isCluster(serverUrl)) await distributeTemplate(url);
   return template;
 }
 
+const isCluster = (serverUrl: string) => serverUrl === process.env.CITUS_URL;
+
 export async function dropDatabase(serverUrl: string, name: string): Promise<void> {
+  if (isCluster(serverUrl)) return dropClusterDatabase(serverUrl, name);
   await onServer(serverUrl, (client) => client.query(`drop database if exists ${name} with (force)`));
 }
 
@@ -126,7 +134,8 @@ function testServer(): Promise<TestServer> {
 }
 
 async function findServer(): Promise<TestServer> {
-  const { TEST_POSTGRES_URL: url, TEST_POSTGRES_TEMPLATE: template } = process.env;
+  const { TEST_POSTGRES_URL, TEST_POSTGRES_TEMPLATE: template, CITUS_URL } = process.env;
+  const url = TEST_POSTGRES_URL ?? CITUS_URL;
   if (url) return { url, template: template ?? (await createTemplate(url)) };
   const postgres = await startTestPostgres();
   // The process may end at any moment after its last test; this needs no turn of the event loop.
@@ -141,10 +150,17 @@ async function findServer(): Promise<TestServer> {
 
 async function createDatabase(serverUrl: string, template: string): Promise<TestDatabase> {
   const name = `simbi_test_${randomBytes(6).toString('hex')}`;
+  const database = { url: databaseUrl(serverUrl, name), drop: () => dropDatabase(serverUrl, name) };
+  if (isCluster(serverUrl)) {
+    await cloneClusterDatabase(serverUrl, name, template);
+    return database;
+  }
   // The files as they are, with the caches that a first connection would have to build; nothing goes through the log.
   const copy = `create database ${name} template ${template} strategy file_copy`;
   await onServer(serverUrl, (client) => client.query(copy));
-  return { url: databaseUrl(serverUrl, name), drop: () => dropDatabase(serverUrl, name) };
+  // Statements as they are sent to several servers, on one: they must do the same.
+  if (process.env.TEST_DISTRIBUTED === '1') await onServer(database.url, markDistributed);
+  return database;
 }
 
 function databaseUrl(serverUrl: string, name: string): string {

@@ -101,10 +101,11 @@ async function runOnServer(files: string[], name: string | undefined): Promise<n
 }
 
 async function openServer(): Promise<{ url: string; stop(): Promise<void> }> {
-  const outside = process.env.DATABASE_URL;
+  const outside = process.env.CITUS_URL ?? process.env.DATABASE_URL;
   if (outside) {
     const { host, pathname } = new URL(outside);
-    console.error(`Tests run on the PostgreSQL of DATABASE_URL (${host}${pathname}), in databases of their own.`);
+    const name = process.env.CITUS_URL ? 'the Citus cluster of CITUS_URL' : 'the PostgreSQL of DATABASE_URL';
+    console.error(`Tests run on ${name} (${host}${pathname}), in databases of their own.`);
     return { url: outside, stop: async () => undefined };
   }
   const server = await startTestPostgres();

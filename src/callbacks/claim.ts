@@ -10,6 +10,7 @@ import { LEASE_MS } from './events.ts';
 /** Claimed for one receiver before they can be sent, so that it never waits for a claim; and for all receivers in one pass. */
 export const CLAIM_PER_RECEIVER = 64;
 const CLAIM_IN_ALL = 1_024;
+const PROBE_AGAIN_MS = 60_000;
 /** Of leases that have ended. */
 const floorOf = perProcess(() => createDueFloor());
 
@@ -82,12 +83,11 @@ const CLAIM = {
     order by c.was_due_at, e.position`,
 };
 
+type Load = { holderId: bigint; origin: string; load: number };
+
 /** Claims deliveries for this process, events of one transaction in their order; `loads` is how many it already has for each receiver. */
-export function claimDeliveries(
-  ctx: Context,
-  now: Date,
-  loads: { holderId: bigint; origin: string; load: number }[],
-): Promise<ClaimedRow[]> {
+export function claimDeliveries(ctx: Context, now: Date, loads: Load[]): Promise<ClaimedRow[]> {
+  if (ctx.db.isDistributed()) return claimOnServers(ctx, now, loads);
   return ctx.db.query<ClaimedRow>(CLAIM, [
     now,
     new Date(now.getTime() + LEASE_MS),
@@ -97,6 +97,89 @@ export function claimDeliveries(
     CLAIM_IN_ALL,
     loads.map((each) => each.holderId),
   ]);
+}
+
+type WaitingRow = {
+  holder_id: bigint;
+  event_id: string;
+  origin: string;
+  due_at: string;
+  probe: boolean;
+  failing: boolean;
+};
+const PICKED = columns<WaitingRow>(2, {
+  holder_id: 'bigint',
+  event_id: 'uuid',
+  due_at: 'timestamptz',
+  probe: 'boolean',
+  failing: 'boolean',
+});
+const PROBED = columns<WaitingRow>(2, { holder_id: 'bigint', origin: 'text' });
+
+/**
+ * The same where deliveries are on several servers, which no statement can jump along or lock together: each server numbers what is
+ * due at its receivers, and a claim is the change of a date that is still the one that was read.
+ */
+async function claimOnServers(ctx: Context, now: Date, loads: Load[]): Promise<ClaimedRow[]> {
+  const waiting = await ctx.db.query<WaitingRow & { place: bigint }>(
+    `select holder_id, event_id, origin, due_at::text, probe, failing, place from (
+       select d.holder_id, d.event_id, d.origin, d.due_at,
+              r.origin is not null and r.recovered_at is null as failing,
+              r.origin is not null and r.recovered_at is null and d.due_at > $1 as probe,
+              row_number() over (partition by d.holder_id, d.origin order by d.due_at) as place
+       from callback_deliveries d
+       left join callback_receivers r on r.holder_id = d.holder_id and r.origin = d.origin
+       where not d.leased and d.due_at < 'infinity'
+         and (d.due_at <= $1 or d.tried_at < r.recovered_at or (r.recovered_at is null and r.probe_at <= $1))
+     ) as numbered
+     where place <= case when failing then 1 else $2::int end
+     order by place, numbered.due_at limit $3`,
+    [now, CLAIM_PER_RECEIVER, CLAIM_IN_ALL],
+  );
+  const load = new Map(loads.map((each) => [`${each.holderId} ${each.origin}`, each.load]));
+  const picked = waiting.filter(({ holder_id, origin, failing, place }) => {
+    const room = (failing ? 1 : CLAIM_PER_RECEIVER) - (load.get(`${holder_id} ${origin}`) ?? 0);
+    return place <= BigInt(room);
+  });
+  if (picked.length === 0) return [];
+  const claimed = await ctx.db.query<Bodiless>(
+    `update callback_deliveries d set leased = true, due_at = $1 from ${PICKED.rows}
+     where d.holder_id = input.holder_id and d.event_id = input.event_id and d.due_at = input.due_at and not d.leased
+     returning d.event_id, d.transaction_id, d.holder_id, d.integration_id, d.origin, d.url, d.attempts, d.started_at,
+               input.due_at as was_due_at, input.probe, input.failing`,
+    [new Date(now.getTime() + LEASE_MS), ...PICKED.arrays(picked)],
+  );
+  const probed = picked.filter(({ probe }) => probe);
+  if (probed.length > 0)
+    await ctx.db.query(
+      `update callback_receivers r set probe_at = $1 from ${PROBED.rows}
+       where r.holder_id = input.holder_id and r.origin = input.origin`,
+      [new Date(now.getTime() + PROBE_AGAIN_MS), ...PROBED.arrays(probed)],
+    );
+  return await withBodies(ctx, claimed);
+}
+
+type Bodiless = Omit<ClaimedRow, 'body'>;
+const BODIES = columns<Bodiless>(1, {
+  holder_id: 'bigint',
+  transaction_id: 'uuid',
+  id: ['uuid', (row) => row.event_id],
+});
+
+async function withBodies(ctx: Context, claimed: Bodiless[]): Promise<ClaimedRow[]> {
+  if (claimed.length === 0) return [];
+  const events = await ctx.db.query<{ id: string; body: Buffer; position: bigint }>(
+    `select e.id, e.body, e.position from ${BODIES.rows} join events e using (holder_id, transaction_id, id)`,
+    BODIES.arrays(claimed),
+  );
+  const byId = new Map(events.map((event) => [event.id, event]));
+  return claimed
+    .flatMap((row) => {
+      const event = byId.get(row.event_id);
+      return event ? [{ row: { ...row, body: event.body }, position: event.position }] : [];
+    })
+    .sort((a, b) => a.row.was_due_at.getTime() - b.row.was_due_at.getTime() || Number(a.position - b.position))
+    .map(({ row }) => row);
 }
 
 /** Keys of events of any holders: each id contains its holder. */

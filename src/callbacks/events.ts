@@ -94,14 +94,16 @@ const RECORD_EVENTS = {
     ), paused as (
       select p.holder_id, p.integration_id, p.url from callback_pauses p
       where (p.holder_id, p.integration_id, p.url) in (select holder_id, integration_id, url from input where url is not null)
+    ), queued as (
+      insert into callback_deliveries
+        (holder_id, event_id, transaction_id, integration_id, origin, url, leased, due_at, started_at)
+      select i.holder_id, i.id, i.transaction_id, i.integration_id, i.origin, i.url, $3::boolean and p.url is null,
+             case when p.url is null then $2::timestamptz else 'infinity' end, $1
+      from input i left join paused p using (holder_id, integration_id, url)
+      where i.url is not null
+      returning event_id, due_at = 'infinity' as paused
     )
-    insert into callback_deliveries
-      (holder_id, event_id, transaction_id, integration_id, origin, url, leased, due_at, started_at)
-    select i.holder_id, i.id, i.transaction_id, i.integration_id, i.origin, i.url, $3::boolean and p.url is null,
-           case when p.url is null then $2::timestamptz else 'infinity' end, $1
-    from input i left join paused p using (holder_id, integration_id, url)
-    where i.url is not null
-    returning event_id, due_at = 'infinity' as paused`,
+    select event_id, paused from queued`,
 };
 
 /**

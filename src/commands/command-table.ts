@@ -138,6 +138,12 @@ const OPERATING: CommandEntry[] = [
   ),
   entry('migrate', 'apply missing migrations to the database', () => import('./migrate.ts'), 'migrateCommand'),
   entry(
+    'distribute',
+    'spread the tables of holders over the servers of a Citus cluster',
+    () => import('./distribute.ts'),
+    'distributeCommand',
+  ),
+  entry(
     'rail',
     'connect operators, and choose which of them serve a payment method',
     () => import('./rail.ts'),

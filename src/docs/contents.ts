@@ -203,6 +203,12 @@ const RUN: readonly DocsPage[] = [
     keywords: 'backup restore upgrade monitor alert prometheus grafana docker 2fa admin',
   },
   {
+    path: '/docs/sharding',
+    title: 'More than one server',
+    description: 'Spread payments over the servers of a Citus cluster, and what very large volumes would take.',
+    keywords: 'citus shard sharding scale distribute cluster partition coordinator worker',
+  },
+  {
     path: '/docs/daily-close',
     title: 'Daily close',
     description: 'Compare operators’ statements with the ledger, work through breaks, and sign a day.',

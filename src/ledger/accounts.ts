@@ -2,7 +2,8 @@
 // by every posting. Only ledger.ts changes balances.
 
 import { columns } from '../platform/columns.ts';
-import type { Statement, Tx } from '../platform/db.ts';
+import type { Tx } from '../platform/db.ts';
+import { byHolder, queryByHolder } from '../platform/one-holder.ts';
 import {
   type AccountRef,
   accountKey,
@@ -26,6 +27,8 @@ export type LockedAccount = {
   balance: bigint;
 };
 
+const ownerOf = (ref: AccountRef) => ref.holderId;
+
 const WANTED = columns<AccountRef>(1, {
   holder_id: ['bigint', (ref) => ref.holderId],
   key: ['text', accountKey],
@@ -33,18 +36,19 @@ const WANTED = columns<AccountRef>(1, {
 
 // Locks in the order of (holder, id), so two batches over the same accounts wait for each other instead of deadlocking.
 // When an account does not exist yet nothing is locked: accounts must be created before any lock is held.
-const LOCK_ACCOUNTS: Statement = {
-  name: 'ledger_lock_accounts',
-  text: `
+const LOCK_ACCOUNTS = byHolder(
+  'ledger_lock_accounts',
+  3,
+  (ofOne) => `
     with wanted as materialized (
-      select a.holder_id, a.id from ${WANTED.rows} join ledger_accounts a using (holder_id, key)
+      select a.holder_id, a.id from ${WANTED.rows} join ledger_accounts a using (holder_id, key) where ${ofOne('a')}
     )
     select a.id, a.key, a.balance, a.updated_at
     from wanted join ledger_accounts a using (holder_id, id)
-    where (select count(*) from wanted) = cardinality($1)
+    where (select count(*) from wanted) = cardinality($1) and ${ofOne('a')}
     order by a.holder_id, a.id
     for no key update of a`,
-};
+);
 
 /**
  * Locks the accounts, creating those that do not exist yet; by key. What is beside the wallets among them (debts, held money) is
@@ -86,16 +90,18 @@ function lockedAccounts(rows: LockedRow[], byKey: ReadonlyMap<string, AccountRef
   );
 }
 
-const LOCK_BESIDE: Statement = {
-  name: 'ledger_lock_beside',
-  text: `select a.id, a.key, a.balance, a.updated_at from ${WANTED.rows} join ledger_accounts a using (holder_id, key)
-         order by a.holder_id, a.id for no key update of a`,
-};
+const LOCK_BESIDE = byHolder(
+  'ledger_lock_beside',
+  3,
+  (ofOne) => `
+    select a.id, a.key, a.balance, a.updated_at from ${WANTED.rows} join ledger_accounts a using (holder_id, key)
+    where ${ofOne('a')} order by a.holder_id, a.id for no key update of a`,
+);
 
 /** Locks those that exist. Their wallets are locked already. */
 async function lockBeside(tx: Tx, beside: AccountRef[]): Promise<Map<string, LockedAccount>> {
   if (beside.length === 0) return new Map();
-  const rows = await tx.query<LockedRow>(LOCK_BESIDE, WANTED.arrays(beside));
+  const rows = await queryByHolder<LockedRow, AccountRef>(tx, LOCK_BESIDE, WANTED, beside, ownerOf);
   return lockedAccounts(rows, new Map(beside.map((ref) => [accountKey(ref), ref])));
 }
 
@@ -106,7 +112,7 @@ export async function createBeside(tx: Tx, beside: AccountRef[], at: Date): Prom
 }
 
 function selectLocked(tx: Tx, wanted: AccountRef[]) {
-  return tx.query<LockedRow>(LOCK_ACCOUNTS, WANTED.arrays(wanted));
+  return queryByHolder<LockedRow, AccountRef>(tx, LOCK_ACCOUNTS, WANTED, wanted, ownerOf);
 }
 
 const WALLETS = columns<WalletKey>(1, {
@@ -134,12 +140,18 @@ function bothSides({ holderId, currency }: WalletKey): AccountRef[] {
   return [walletAvailable(holderId, currency), walletReserved(holderId, currency)];
 }
 
+type WalletRow = { wallet_account: number; holder_id: bigint; currency: string };
+
 async function selectWallets(tx: Tx, wanted: readonly WalletKey[]) {
-  const rows = await tx.query<{ wallet_account: number; holder_id: bigint; currency: string }>(
+  const rows = await tx.query<WalletRow>(
     `select wallet_account, holder_id, currency from ${WALLETS.rows} join wallets using (holder_id, currency)`,
     WALLETS.arrays(wanted),
   );
-  return new Map<string, Wallet>(
+  return walletsByKey(rows);
+}
+
+function walletsByKey(rows: WalletRow[]): Map<string, Wallet> {
+  return new Map(
     rows.map((row) => {
       const wallet = { walletAccount: row.wallet_account, holderId: row.holder_id, currency: row.currency };
       return [walletKey(wallet), wallet];
@@ -147,13 +159,16 @@ async function selectWallets(tx: Tx, wanted: readonly WalletKey[]) {
   );
 }
 
-const ACCOUNTS = columns<AccountRef>(2, {
+type NewAccount = AccountRef & { readonly walletAccount: number | null };
+
+const ACCOUNTS = columns<NewAccount>(2, {
   holder_id: ['bigint', (ref) => ref.holderId],
   key: ['text', accountKey],
   kind: 'text',
   currency: 'text',
   rail: ['text', (ref) => (ref.kind === 'operator_clearing' || ref.kind === 'bank' ? ref.rail : null)],
   may_go_negative: ['boolean', mayGoNegative],
+  wallet_account: ['bigint', (ref) => ref.walletAccount],
 });
 
 /**
@@ -162,27 +177,36 @@ const ACCOUNTS = columns<AccountRef>(2, {
  */
 async function createAccounts(tx: Tx, refs: AccountRef[], at: Date): Promise<void> {
   const wallets = refs.filter(isWallet);
-  if (wallets.length > 0)
-    // The anti-join prevents that an existing wallet uses up a number.
-    await tx.query(
-      `insert into wallets (${WALLETS.names}, created_at)
-       select distinct ${WALLETS.names}, $3::timestamptz from ${WALLETS.rows}
-       where not exists (select from wallets w where w.holder_id = input.holder_id and w.currency = input.currency)
-       order by holder_id, currency
-       on conflict do nothing`,
-      [...WALLETS.arrays(wallets), at],
-    );
-  const accounts = [...refs, ...wallets.flatMap(bothSides)];
+  const numbers = wallets.length > 0 ? await createWallets(tx, wallets, at) : new Map<string, Wallet>();
+  const accounts = [...refs, ...wallets.flatMap(bothSides)].map((ref): NewAccount => {
+    const walletAccount = isWallet(ref) ? (numbers.get(walletKey(ref))?.walletAccount ?? null) : null;
+    return { ...ref, walletAccount };
+  });
   await tx.query(
-    `insert into ledger_accounts (${ACCOUNTS.names}, wallet_account, updated_at)
-     select distinct input.holder_id, input.key collate "C", kind, input.currency, rail, may_go_negative,
-            case when kind like 'wallet\\_%' then wallet_account end,
+    `insert into ledger_accounts (${ACCOUNTS.names}, updated_at)
+     select distinct holder_id, key collate "C", kind, currency, rail, may_go_negative, wallet_account::int,
             least($1::timestamptz, now())
      from ${ACCOUNTS.rows}
-     left join wallets w on w.holder_id = input.holder_id and w.currency = input.currency
-     where not exists (select from ledger_accounts a where a.holder_id = input.holder_id and a.key = input.key)
      order by 1, 2
      on conflict do nothing`,
     [at, ...ACCOUNTS.arrays(accounts)],
   );
+}
+
+/** Only those that do not exist: a row that is refused would use up a number. */
+async function createWallets(tx: Tx, wanted: readonly WalletKey[], at: Date): Promise<Map<string, Wallet>> {
+  const known = await selectWallets(tx, wanted);
+  const missing = wanted.filter((wallet) => !known.has(walletKey(wallet)));
+  if (missing.length === 0) return known;
+  const created = await tx.query<WalletRow>(
+    `insert into wallets (${WALLETS.names}, created_at)
+     select distinct ${WALLETS.names}, $3::timestamptz from ${WALLETS.rows}
+     order by holder_id, currency
+     on conflict do nothing
+     returning wallet_account, holder_id, currency`,
+    [...WALLETS.arrays(missing), at],
+  );
+  const all = new Map([...known, ...walletsByKey(created)]);
+  // Others are created by another transaction at the same moment.
+  return missing.every((wallet) => all.has(walletKey(wallet))) ? all : selectWallets(tx, wanted);
 }

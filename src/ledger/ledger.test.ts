@@ -154,7 +154,7 @@ describe('posting', () => {
       statements.push(ctx.db.counters.statements - start);
     }
     // The first one makes the wallet and its accounts.
-    assert.deepEqual(statements, [6, 3, 3, 3]);
+    assert.deepEqual(statements, [7, 3, 3, 3]);
   });
 
   test('time never runs backwards for an account, even when the clock does', async () => {

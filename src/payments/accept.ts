@@ -15,7 +15,7 @@ import type { JsonObject } from '../platform/strict-json.ts';
 import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
 import { EXPECT_CONFIRMATIONS } from './incoming-payments.ts';
-import { COUNT_PROMPTS, countsAsPrompt, numberLimited, promptLimits, takeBackPrompts } from './number-limits.ts';
+import { countPrompts, countsAsPrompt, numberLimited, promptLimits, takeBackPrompts } from './number-limits.ts';
 import { type ClaimedJob, type JobKind, LEASE_MS } from './payment-jobs.ts';
 import { type LimitRules, limitRules, takeFromLimits } from './payment-limits.ts';
 import { newTransaction, refOf, TRANSACTION_TYPES, type Transaction } from './transactions.ts';
@@ -217,8 +217,8 @@ const SENT_TYPES = Object.fromEntries(Object.entries(TRANSACTION_TYPES).filter((
 const ACCEPTED = columns<AcceptedRow>(6, { ...SENT_TYPES, ...ONCE_TYPES });
 const SENT = columns<Transaction>(0, SENT_TYPES);
 
-const WRITE = {
-  name: 'accept_collections',
+const writeStatement = (isDistributed: boolean) => ({
+  name: isDistributed ? 'accept_collections_on_servers' : 'accept_collections',
   // Work that this process will do is written as 'query' with a lease: after a crash before the call to the operator, the
   // next process queries the operator, finds that the reference is unknown there, and submits.
   text: `
@@ -228,7 +228,7 @@ const WRITE = {
       insert into spent_signatures (signed_at, signature)
       select signed_at, signature from input where signature is not null
       on conflict do nothing returning signature
-    ), prompted as (${COUNT_PROMPTS}
+    ), prompted as (${countPrompts(isDistributed)}
     ), allowed as materialized (
       select id from input where not counted
       union all
@@ -260,7 +260,10 @@ const WRITE = {
            i.signature is null or i.signature in (select signature from spent) as fresh,
            case when i.id not in (select id from allowed) then p.limited_until end as limited_until
     from input i left join prompted p using (msisdn)`,
-};
+});
+
+const WRITE = writeStatement(false);
+const WRITE_ON_SERVERS = writeStatement(true);
 
 type AnswerRow = { id: string; accepted: boolean; fresh: boolean; limited_until: Date | null };
 
@@ -289,7 +292,7 @@ async function writeAcceptances(
   const written = items.flatMap((item, index) =>
     results[index] === null ? [{ item, row: rows[index] as Transaction, index }] : [],
   );
-  const answers = await tx.query<AnswerRow>(WRITE, [
+  const answers = await tx.query<AnswerRow>(tx.isDistributed ? WRITE_ON_SERVERS : WRITE, [
     at,
     handOver ? new Date(at.getTime() + LEASE_MS) : at,
     new Date(at.getTime() - KEY_TTL_MS),

@@ -15,7 +15,7 @@ import { type NewCase, openCases } from './cases.ts';
 import type { PaymentsContext } from './context.ts';
 import type { BadReport } from './quarantine.ts';
 import { type CaseKind, isFinal, type Outcome } from './states.ts';
-import { TRANSACTION_COLUMNS, TRANSACTION_KEYS, type Transaction } from './transactions.ts';
+import { lockTransactions, TRANSACTION_COLUMNS, type Transaction } from './transactions.ts';
 
 /** An account reference may have been given out many times; only the newest orders can still be meant. */
 const NEWEST_ORDERS = 50;
@@ -116,28 +116,22 @@ async function lockExpected(
   others: string[],
 ): Promise<Map<string, Transaction[]>> {
   const said = [...new Map(payments.map((payment) => [expectedKey(payment), payment])).values()];
-  const rows = await tx.query<Transaction & { account_reference: string | null }>(
-    `select ${TRANSACTION_COLUMNS}, wanted.account_reference
-     from (select newest.* from unnest($3::text[], $4::text[]) as said (rail, account_reference)
-           cross join lateral (
-             select p.holder_id, p.transaction_id as id, p.account_reference from payment_instructions p
-             where p.rail = said.rail and p.account_reference = said.account_reference
-             order by p.transaction_id desc limit ${NEWEST_ORDERS}) newest
-           union all select holder_id, id, null from ${TRANSACTION_KEYS.rows}) wanted
-     join transactions t using (holder_id, id)
-     order by t.holder_id, t.id for no key update of t`,
-    [
-      ...TRANSACTION_KEYS.arrays(others),
-      said.map((payment) => payment.rail),
-      said.map((payment) => payment.accountReference),
-    ],
+  const instructions = await tx.query<{ id: string; account_reference: string }>(
+    `select newest.* from unnest($1::text[], $2::text[]) as said (rail, account_reference)
+     cross join lateral (
+       select p.transaction_id as id, p.account_reference from payment_instructions p
+       where p.rail = said.rail and p.account_reference = said.account_reference
+       order by p.transaction_id desc limit ${NEWEST_ORDERS}) newest`,
+    [said.map((payment) => payment.rail), said.map((payment) => payment.accountReference)],
   );
+  const wanted = Map.groupBy(instructions, ({ id }) => id);
+  const rows = await lockTransactions(tx, [...new Set([...wanted.keys(), ...others])]);
   const expected = new Map<string, Transaction[]>();
-  for (const { account_reference: accountReference, ...row } of rows) {
-    if (accountReference === null) continue;
-    const key = expectedKey({ rail: row.rail, accountReference });
-    expected.set(key, [...(expected.get(key) ?? []), row]);
-  }
+  for (const row of rows)
+    for (const { account_reference: accountReference } of wanted.get(row.id) ?? []) {
+      const key = expectedKey({ rail: row.rail, accountReference });
+      expected.set(key, [...(expected.get(key) ?? []), row]);
+    }
   return expected;
 }
 

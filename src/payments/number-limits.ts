@@ -27,7 +27,7 @@ export function countsAsPrompt(config: Config, { msisdn, verification }: Limited
   return config.mode !== 'sandbox' || !SCRIPTED_NUMBER.test(msisdn);
 }
 
-/** The parameters of COUNT_PROMPTS: $4 and $5 of the statement that accepts collections. */
+/** The parameters of countPrompts: $4 and $5 of the statement that accepts collections. */
 export function promptLimits(config: Config): [number, number] {
   return [config.openPromptsPerNumber || UNLIMITED, config.promptsPerNumberPerDay || UNLIMITED];
 }
@@ -47,8 +47,14 @@ const OLD_PROMPTS = `
   ) t on true
   where p.at > $1 - interval '1 day' and coalesce(t.status not in ('success', 'reversed'), true)`;
 
+// Where transactions are on several servers their states cannot be looked up here: a prompt counts for its whole time, paid or not.
+const OLD_PROMPTS_ON_SERVERS = `
+  select p.id, p.holder_id, p.at, p.n, p.at > $1 - interval '10 minutes' as open
+  from unnest(known.prompt_ids, known.prompt_holders, known.prompted_at) with ordinality as p (id, holder_id, at, n)
+  where p.at > $1 - interval '1 day'`;
+
 /** `input` are new collections: id, holder_id, msisdn, counted. Returns the prompts of each number that are allowed. */
-export const COUNT_PROMPTS = `
+export const countPrompts = (isDistributed: boolean) => `
   insert into number_limits as known (msisdn, prompt_ids, prompt_holders, prompted_at, limited_until, seen_at)
   select msisdn, (array_agg(id order by id))[:least($4::int, $5::int)],
          (array_agg(holder_id order by id))[:least($4::int, $5::int)],
@@ -56,7 +62,7 @@ export const COUNT_PROMPTS = `
   from input where counted and (signature is null or signature in (select signature from spent))
   group by msisdn order by msisdn
   on conflict (msisdn) do update set (prompt_ids, prompt_holders, prompted_at, limited_until, seen_at) = (
-    with old as materialized (${OLD_PROMPTS}), room as materialized (
+    with old as materialized (${isDistributed ? OLD_PROMPTS_ON_SERVERS : OLD_PROMPTS}), room as materialized (
       select greatest(least($5::int - count(*), $4::int - count(*) filter (where open)), 0)::int as places,
              greatest((array_agg(at order by at desc))[$5::int] + interval '1 day',
                       (array_agg(at order by at desc) filter (where open))[$4::int] + interval '10 minutes') as until

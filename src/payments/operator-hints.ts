@@ -4,7 +4,7 @@
 
 import { columns } from '../platform/columns.ts';
 import type { Tx } from '../platform/db.ts';
-import { createDueFloor } from '../platform/due-floor.ts';
+import { createDueFloor, type DueFrom } from '../platform/due-floor.ts';
 import { holderOfUuid } from '../platform/ids.ts';
 import { perProcess } from '../platform/memory.ts';
 import type { Observation } from '../rails/rail.ts';
@@ -49,14 +49,12 @@ export async function recordHints(tx: Tx, hints: Hint[], at: Date): Promise<Read
   return new Set(rows.map((row) => row.transaction_id));
 }
 
-export async function claimHints(
-  ctx: PaymentsContext,
-  limit: number,
-): Promise<{ transaction: Transaction; hint: ClaimedHint }[]> {
-  const now = ctx.clock.now();
-  const floor = floorOf(ctx);
-  const from = floor.from(now);
-  const claimed = await ctx.db.query<{ transaction_id: string; hints: number; attempts: number; first_at: Date }>(
+/** `found`: how many were due, also those that another process claimed at the same moment. */
+type Claim = { found: number; claimed: ClaimedRow[] };
+type ClaimedRow = { transaction_id: string; hints: number; attempts: number; first_at: Date };
+
+async function claimRows(ctx: PaymentsContext, now: Date, from: DueFrom, limit: number): Promise<Claim> {
+  const claimed = await ctx.db.query<ClaimedRow>(
     {
       name: 'claim_hints',
       text: `with due as (
@@ -69,7 +67,39 @@ export async function claimHints(
     },
     [now, limit, new Date(now.getTime() + LEASE_MS), from],
   );
-  if (claimed.length < limit) floor.drained(now, from);
+  return { found: claimed.length, claimed };
+}
+
+type DueRow = { holder_id: bigint; transaction_id: string; due_at: string };
+const DUE = columns<DueRow>(2, { holder_id: 'bigint', transaction_id: 'uuid', due_at: 'timestamptz' });
+
+/** As the claim of payment jobs: who changes the date first has the hint. */
+async function claimOnServers(ctx: PaymentsContext, now: Date, from: DueFrom, limit: number): Promise<Claim> {
+  const due = await ctx.db.query<DueRow>(
+    `select holder_id, transaction_id, due_at::text from operator_hints where due_at <= $1 and due_at > $3
+     order by operator_hints.due_at limit $2`,
+    [now, limit, from],
+  );
+  if (due.length === 0) return { found: 0, claimed: [] };
+  const claimed = await ctx.db.query<ClaimedRow>(
+    `update operator_hints h set due_at = $1 from ${DUE.rows}
+     where h.holder_id = input.holder_id and h.transaction_id = input.transaction_id and h.due_at = input.due_at
+     returning h.transaction_id, h.hints, h.attempts, h.first_at`,
+    [new Date(now.getTime() + LEASE_MS), ...DUE.arrays(due)],
+  );
+  return { found: due.length, claimed };
+}
+
+export async function claimHints(
+  ctx: PaymentsContext,
+  limit: number,
+): Promise<{ transaction: Transaction; hint: ClaimedHint }[]> {
+  const now = ctx.clock.now();
+  const floor = floorOf(ctx);
+  const from = floor.from(now);
+  const claim = ctx.db.isDistributed() ? claimOnServers : claimRows;
+  const { found, claimed } = await claim(ctx, now, from, limit);
+  if (found < limit) floor.drained(now, from);
   if (claimed.length === 0) return [];
   const ids = claimed.map((row) => row.transaction_id);
   const byId = new Map((await readTransactions(ctx.db, ids)).map((row) => [row.id, row]));

@@ -3,7 +3,8 @@
 
 import type { Transfer } from '../ledger/postings.ts';
 import type { Tx } from '../platform/db.ts';
-import { isRefundId } from '../platform/ids.ts';
+import { holderOfUuid, isRefundId } from '../platform/ids.ts';
+import { byHolder, queryByHolder } from '../platform/one-holder.ts';
 import type { Observation } from '../rails/rail.ts';
 import type { EnteredState } from './booking.ts';
 import type { NextStep, ReadJob } from './next-job.ts';
@@ -18,7 +19,7 @@ import {
 } from './refund-orders.ts';
 import type { ReserveRule } from './rolling-reserve.ts';
 import type { CaseKind, Outcome } from './states.ts';
-import { TRANSACTION_COLUMNS, TRANSACTION_KEYS, type Transaction } from './transactions.ts';
+import { lockTransactions, TRANSACTION_KEYS, type Transaction } from './transactions.ts';
 
 type Money = { amount: bigint; currency: string };
 
@@ -79,19 +80,8 @@ export async function lockSubjects(tx: Tx, outcomes: Outcome[]): Promise<Map<str
 }
 
 async function lockRows(tx: Tx, ids: string[]): Promise<Map<string, OutcomeSubject>> {
-  const keys = TRANSACTION_KEYS.arrays(ids);
   // Two statements, sent together: the second sees what the owner of a lock wrote while the first waited for it.
-  const [rows, surroundings] = await Promise.all([
-    tx.query<Transaction>(
-      {
-        name: 'lock_transactions',
-        text: `select ${TRANSACTION_COLUMNS} from ${TRANSACTION_KEYS.rows} join transactions t using (holder_id, id)
-               order by t.holder_id, t.id for no key update of t`,
-      },
-      keys,
-    ),
-    readSurroundings(tx, keys),
-  ]);
+  const [rows, surroundings] = await Promise.all([lockTransactions(tx, ids), readSurroundings(tx, ids)]);
   return new Map(
     rows.map((row) => [
       row.id,
@@ -121,35 +111,37 @@ async function lockRows(tx: Tx, ids: string[]): Promise<Map<string, OutcomeSubje
   );
 }
 
+type SurroundingsRow = Pick<ReadJob, 'attempts' | 'since' | 'resume'> & {
+  id: string;
+  kind: JobKind | null;
+  submitted_at: Date | null;
+  has_cases: boolean;
+  limited: boolean;
+  basis_points: number | null;
+  days: number | null;
+};
+
+const SURROUNDINGS = byHolder(
+  'read_jobs_and_cases',
+  3,
+  (ofOne) => `
+    select input.id, j.kind, j.attempts, j.since, j.submitted_at, j.resume,
+      exists (select from cases c where c.holder_id = input.holder_id and c.transaction_id = input.id and c.status = 'open'
+                and ${ofOne('c')}) as has_cases,
+      exists (select from limit_parts l where l.holder_id = input.holder_id and l.transaction_id = input.id
+                and ${ofOne('l')}) as limited,
+      r.basis_points, r.days
+    from ${TRANSACTION_KEYS.rows}
+    left join payment_jobs j on j.holder_id = input.holder_id and j.transaction_id = input.id and ${ofOne('j')}
+    left join reserve_rules r on r.holder_id = input.holder_id and ${ofOne('r')}`,
+);
+
 /** The jobs of transactions, whether they have open cases, and the rolling reserve of their holders. */
 async function readSurroundings(
   tx: Tx,
-  keys: unknown[],
+  ids: string[],
 ): Promise<Map<string, Pick<OutcomeSubject, 'job' | 'hasCases' | 'reserve' | 'limited'>>> {
-  type Row = Pick<ReadJob, 'attempts' | 'since' | 'resume'> & {
-    id: string;
-    kind: JobKind | null;
-    submitted_at: Date | null;
-    has_cases: boolean;
-    limited: boolean;
-    basis_points: number | null;
-    days: number | null;
-  };
-  const rows = await tx.query<Row>(
-    {
-      name: 'read_jobs_and_cases',
-      text: `select input.id, j.kind, j.attempts, j.since, j.submitted_at, j.resume,
-               exists (select from cases c
-                       where c.holder_id = input.holder_id and c.transaction_id = input.id and c.status = 'open') as has_cases,
-               exists (select from limit_parts l
-                       where l.holder_id = input.holder_id and l.transaction_id = input.id) as limited,
-               r.basis_points, r.days
-             from ${TRANSACTION_KEYS.rows}
-             left join payment_jobs j on j.holder_id = input.holder_id and j.transaction_id = input.id
-             left join reserve_rules r on r.holder_id = input.holder_id`,
-    },
-    keys,
-  );
+  const rows = await queryByHolder<SurroundingsRow, string>(tx, SURROUNDINGS, TRANSACTION_KEYS, ids, holderOfUuid);
   return new Map(
     rows.map(
       ({ id, kind, attempts, since, submitted_at: submittedAt, resume, has_cases: hasCases, limited, ...rule }) => [

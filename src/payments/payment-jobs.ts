@@ -3,7 +3,7 @@
 import { randomInt } from 'node:crypto';
 import { columns } from '../platform/columns.ts';
 import type { Reader, Tx } from '../platform/db.ts';
-import { createDueFloor } from '../platform/due-floor.ts';
+import { createDueFloor, type DueFrom } from '../platform/due-floor.ts';
 import { perProcess } from '../platform/memory.ts';
 import type { PaymentsContext } from './context.ts';
 import { readTransactions, type Transaction } from './transactions.ts';
@@ -25,7 +25,54 @@ export type ClaimedJob = {
   isRestored?: boolean;
 };
 
+/** `found`: how many were due, also those that another process claimed at the same moment. */
+type Claim = { found: number; claimed: ClaimedRow[] };
 type ClaimedRow = { transaction_id: string; was: JobKind; submitted_at: Date | null; is_restored: boolean };
+
+const CLAIM = {
+  name: 'claim_payment_jobs',
+  text: `with due as (
+           select ctid as place, kind as was from payment_jobs where due_at <= $1 and due_at > $4
+           order by due_at limit $2 for update skip locked
+         )
+         update payment_jobs j
+         set due_at = $3, kind = case when due.was = 'submit' then 'query' else due.was end,
+             submitted_at = case when due.was = 'submit' then $1 else j.submitted_at end
+         from due where j.ctid = due.place
+         returning j.transaction_id, due.was, j.submitted_at, j.resume is not null as is_restored`,
+};
+
+async function claimRows(ctx: PaymentsContext, now: Date, from: DueFrom, limit: number): Promise<Claim> {
+  const claimed = await ctx.db.query<ClaimedRow>(CLAIM, [now, limit, new Date(now.getTime() + LEASE_MS), from]);
+  return { found: claimed.length, claimed };
+}
+
+type DueRow = { holder_id: bigint; transaction_id: string; was: JobKind; due_at: string };
+const DUE = columns<DueRow>(3, { holder_id: 'bigint', transaction_id: 'uuid', was: 'text', due_at: 'timestamptz' });
+
+/**
+ * The same where the jobs are on several servers, which cannot be locked by one statement. Two processes may find the same job:
+ * one of them changes its date, and the other one then finds another date than it read.
+ */
+async function claimOnServers(ctx: PaymentsContext, now: Date, from: DueFrom, limit: number): Promise<Claim> {
+  const due = await ctx.db.query<DueRow>(
+    `select holder_id, transaction_id, kind as was, due_at::text from payment_jobs where due_at <= $1 and due_at > $3
+     order by payment_jobs.due_at limit $2`,
+    [now, limit, from],
+  );
+  if (due.length === 0) return { found: 0, claimed: [] };
+  const claimed = await ctx.db.query<ClaimedRow>(
+    `update payment_jobs j
+     set due_at = $2, kind = case when input.was = 'submit' then 'query' else input.was end,
+         submitted_at = case when input.was = 'submit' then $1 else j.submitted_at end
+     from ${DUE.rows}
+     where j.holder_id = input.holder_id and j.transaction_id = input.transaction_id
+       and j.due_at = input.due_at and j.kind = input.was
+     returning j.transaction_id, input.was, j.submitted_at, j.resume is not null as is_restored`,
+    [now, new Date(now.getTime() + LEASE_MS), ...DUE.arrays(due)],
+  );
+  return { found: due.length, claimed };
+}
 
 /**
  * Claims due jobs. A 'submit' becomes a 'query' in the same statement, so the intent to send is durable: after a crash the
@@ -38,22 +85,9 @@ export async function claimDue(ctx: PaymentsContext, limit: number): Promise<Cla
   const now = ctx.clock.now();
   const floor = floorOf(ctx);
   const from = floor.from(now);
-  const claimed = await ctx.db.query<ClaimedRow>(
-    {
-      name: 'claim_payment_jobs',
-      text: `with due as (
-               select ctid as place, kind as was from payment_jobs where due_at <= $1 and due_at > $4
-               order by due_at limit $2 for update skip locked
-             )
-             update payment_jobs j
-             set due_at = $3, kind = case when due.was = 'submit' then 'query' else due.was end,
-                 submitted_at = case when due.was = 'submit' then $1 else j.submitted_at end
-             from due where j.ctid = due.place
-             returning j.transaction_id, due.was, j.submitted_at, j.resume is not null as is_restored`,
-    },
-    [now, limit, new Date(now.getTime() + LEASE_MS), from],
-  );
-  if (claimed.length < limit) floor.drained(now, from);
+  const claim = ctx.db.isDistributed() ? claimOnServers : claimRows;
+  const { found, claimed } = await claim(ctx, now, from, limit);
+  if (found < limit) floor.drained(now, from);
   if (claimed.length === 0) return [];
   const rows = await readTransactions(
     ctx.db,

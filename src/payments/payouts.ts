@@ -168,8 +168,10 @@ const INSERT_PAYOUTS = `
   ), queued as (
     insert into payment_jobs (holder_id, transaction_id, kind, due_at, since)
     select holder_id, id, 'submit', $1, $1 from input where $3 = 'not_needed'
+  ), written as (
+    insert into transactions (${TRANSACTION_NAMES}) select ${TRANSACTION_NAMES} from input returning 1
   )
-  insert into transactions (${TRANSACTION_NAMES}) select ${TRANSACTION_NAMES} from input`;
+  select count(*) from written`;
 
 async function insertPayouts(
   tx: Tx,

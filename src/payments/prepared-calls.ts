@@ -83,19 +83,19 @@ export const SEALED_PREPARED_CALLS: SealedColumns = {
     ctx.db.transaction(async (tx) => {
       const rows = await tx.query<SealedRow>(
         `select holder_id, transaction_id as id, sealed from prepared_calls
-         where substring(sealed from 1 for 5) <> $1 limit $2 for update skip locked`,
+         where substring(sealed from 1 for 5) <> $1 limit $2`,
         [ctx.vault.sealedPrefix(), limit],
       );
       let changed = 0;
       for (const row of rows) {
         const sealed = await sealAgain(ctx, row);
         if (sealed === null) continue;
-        await tx.query('update prepared_calls set sealed = $3 where holder_id = $1 and transaction_id = $2', [
-          row.holder_id,
-          row.id,
-          sealed,
-        ]);
-        changed++;
+        // Not locked when it was read: another process may have changed it meanwhile.
+        const written = await tx.query(
+          `update prepared_calls set sealed = $3 where holder_id = $1 and transaction_id = $2 and sealed = $4 returning 1`,
+          [row.holder_id, row.id, sealed, row.sealed],
+        );
+        changed += written.length;
       }
       return changed;
     }),

@@ -6,6 +6,8 @@
 import { suspenseReturned, type Transfer } from '../ledger/postings.ts';
 import { columns } from '../platform/columns.ts';
 import type { Reader, Tx } from '../platform/db.ts';
+import { holderOfUuid } from '../platform/ids.ts';
+import { byHolder, queryByHolder } from '../platform/one-holder.ts';
 import type { RailRegistry } from '../rails/registry.ts';
 import { settleCaseMoney } from './cases.ts';
 import { TRANSACTION_KEYS, type Transaction } from './transactions.ts';
@@ -138,20 +140,24 @@ async function claimFromSuspense(
 
 /** The payment under this receipt, if it is in suspense and nobody has decided about it. Its case is locked. */
 async function lockHeld(tx: Tx, row: Transaction, receipt: string): Promise<Held | null> {
-  const [held] = await tx.query<Held>(
-    `select c.holder_id as case_holder, c.id as case_id, c.amount, c.currency, i.transaction_id as expected,
+  const [claimed] = await tx.query<Pick<Held, 'case_holder' | 'case_id' | 'expected' | 'same_reference'>>(
+    `select r.holder_id as case_holder, r.case_id, i.transaction_id as expected,
             -- Until the operator has answered, the transaction has no reference yet.
             coalesce((select bool_or(p.account_reference = i.account_reference) from payment_instructions p
                       where p.holder_id = $3 and p.transaction_id = $4), true) as same_reference
      from operator_receipts r
      join incoming_payments i on i.rail = r.rail and i.receipt = r.receipt
-     join cases c on c.holder_id = r.holder_id and c.id = r.case_id
      where r.rail = $1 and r.receipt = $2 and r.method = '' and r.transaction_id is null
-       and c.status = 'open' and c.amount is not null and c.settled = 0
-     for update of r, c`,
+     for update of r`,
     [row.rail, receipt, row.holder_id, row.id],
   );
-  return held ?? null;
+  if (!claimed) return null;
+  const [open] = await tx.query<Pick<Held, 'amount' | 'currency'>>(
+    `select amount, currency from cases
+     where holder_id = $1 and id = $2 and status = 'open' and amount is not null and settled = 0 for update`,
+    [claimed.case_holder, claimed.case_id],
+  );
+  return open ? { ...claimed, ...open } : null;
 }
 
 /** What arrived for collections with another amount than theirs, and is in suspense: by transaction. */
@@ -180,22 +186,35 @@ export async function findHeldReceipt(tx: Tx, row: Transaction): Promise<string 
 
 const PAID = columns<Transaction>(1, { holder_id: 'bigint', id: 'uuid', amount: 'bigint', currency: 'text' });
 
+const LOCK_CASES = byHolder(
+  'lock_suspense_cases',
+  3,
+  (ofOne) => `
+    select c.id from ${TRANSACTION_KEYS.rows} join cases c using (holder_id, id)
+    where c.status = 'open' and c.settled = 0 and ${ofOne('c')}
+    order by c.holder_id, c.id for update of c`,
+);
+
 /**
  * Payments in suspense that could be for several orders with the same reference and amount. That one of these orders was paid says
  * that one of these payments is its own: each takes one, the oldest first. Their cases are locked.
  */
 export async function findSharedReceipts(tx: Tx, paid: Transaction[]): Promise<ReceiptCandidate[]> {
   if (paid.length === 0) return [];
-  const rows = await tx.query<{ id: string; receipt: string }>(
-    `select input.id, i.receipt from ${PAID.rows}
+  const found = await tx.query<{ id: string; receipt: string; case_id: string }>(
+    `select input.id, i.receipt, i.case_id from ${PAID.rows}
      join payment_instructions p on p.holder_id = input.holder_id and p.transaction_id = input.id
      join incoming_payments i on i.rail = p.rail and i.account_reference = p.account_reference
-     join cases c on c.holder_id = i.holder_id and c.id = i.case_id
      where i.outcome = 'suspense' and i.transaction_id is null and i.amount = input.amount and i.currency = input.currency
-       and c.status = 'open' and c.settled = 0
-     order by input.id, i.received_at, i.receipt for update of c`,
+       and i.case_id is not null
+     order by input.id, i.received_at, i.receipt`,
     PAID.arrays(paid),
   );
+  if (found.length === 0) return [];
+  const caseIds = [...new Set(found.map((row) => row.case_id))];
+  const open = await queryByHolder<{ id: string }, string>(tx, LOCK_CASES, TRANSACTION_KEYS, caseIds, holderOfUuid);
+  const isOpen = new Set(open.map(({ id }) => id));
+  const rows = found.filter((row) => isOpen.has(row.case_id));
   const taken = new Set<string>();
   return paid.flatMap((row) => {
     const free = rows.find(({ id, receipt }) => id === row.id && !taken.has(keyOf({ rail: row.rail, receipt })));

@@ -5,6 +5,7 @@ import { columns } from '../platform/columns.ts';
 import { type Reader, type Tx, violatedConstraint } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { holderOfUuid } from '../platform/ids.ts';
+import { byHolder, queryByHolder } from '../platform/one-holder.ts';
 import type { Status } from './states.ts';
 import { TRANSACTION_COLUMNS, TRANSACTION_KEYS, type Transaction } from './transactions.ts';
 
@@ -102,18 +103,20 @@ export type RefundTotals = {
 const TOTALS_COLUMNS = `t.collection_id, t.under_way, t.refunded, t.refunded_late, t.fee_under_way, t.fee_refunded, t.disputed,
   t.dispute_lost`;
 
+const LOCK_TOTALS = byHolder(
+  'lock_refund_totals',
+  3,
+  (ofOne) => `
+    select ${TOTALS_COLUMNS} from ${TRANSACTION_KEYS.rows}
+    join refund_totals t on t.holder_id = input.holder_id and t.collection_id = input.id
+    where ${ofOne('t')} order by t.holder_id, t.collection_id for no key update of t`,
+);
+
 /** Locks the totals of collections, whose own rows are locked before. Collections without refunds have none. */
 export async function lockRefundTotals(tx: Tx, collectionIds: string[]): Promise<Map<string, RefundTotals>> {
   if (collectionIds.length === 0) return new Map();
-  const rows = await tx.query<RefundTotals>(
-    {
-      name: 'lock_refund_totals',
-      text: `select ${TOTALS_COLUMNS} from ${TRANSACTION_KEYS.rows}
-             join refund_totals t on t.holder_id = input.holder_id and t.collection_id = input.id
-             order by t.holder_id, t.collection_id for no key update of t`,
-    },
-    TRANSACTION_KEYS.arrays([...new Set(collectionIds)]),
-  );
+  const ids = [...new Set(collectionIds)];
+  const rows = await queryByHolder<RefundTotals, string>(tx, LOCK_TOTALS, TRANSACTION_KEYS, ids, holderOfUuid);
   return new Map(rows.map((row) => [row.collection_id, row]));
 }
 

@@ -314,8 +314,10 @@ const INSERT_REFUND = `
   ), queued as (
     insert into payment_jobs (holder_id, transaction_id, kind, due_at, since)
     select holder_id, id, 'submit', $1, $1 from input where $6 = 'not_needed'
+  ), written as (
+    insert into transactions (${REFUND.names}) select ${REFUND.names} from input returning 1
   )
-  insert into transactions (${REFUND.names}) select ${REFUND.names} from input`;
+  select count(*) from written`;
 
 async function insertRefund(tx: Tx, actor: Actor, refund: Refund, at: Date): Promise<void> {
   const { collection_id, fee_returned, as_payout, reason, approval, from_held, held_until } = refund;

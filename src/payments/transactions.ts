@@ -2,8 +2,9 @@
 
 import type { VerificationStyle } from '../catalog/catalog.ts';
 import { columns } from '../platform/columns.ts';
-import type { Reader } from '../platform/db.ts';
+import type { Reader, Tx } from '../platform/db.ts';
 import { holderOfUuid, isRefundId, publicId, uuidFromPublicId } from '../platform/ids.ts';
+import { byHolder, queryByHolder } from '../platform/one-holder.ts';
 import type { Status, TransactionDirection } from './states.ts';
 
 export type Transaction = {
@@ -149,6 +150,19 @@ export function readTransactions(reader: Reader, ids: string[]): Promise<Transac
     },
     TRANSACTION_KEYS.arrays(ids),
   );
+}
+
+const LOCK_TRANSACTIONS = byHolder(
+  'lock_transactions',
+  3,
+  (ofOne) => `
+    select ${TRANSACTION_COLUMNS} from ${TRANSACTION_KEYS.rows} join transactions t using (holder_id, id)
+    where ${ofOne('t')} order by t.holder_id, t.id for no key update of t`,
+);
+
+/** In the order of their keys, so that two batches over the same transactions cannot deadlock. */
+export function lockTransactions(tx: Tx, ids: string[]): Promise<Transaction[]> {
+  return queryByHolder<Transaction, string>(tx, LOCK_TRANSACTIONS, TRANSACTION_KEYS, ids, holderOfUuid);
 }
 
 export async function hasTransactionsOfRail(reader: Reader, rail: string): Promise<boolean> {

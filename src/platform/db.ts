@@ -23,6 +23,8 @@ const ANSWER_MARGIN_MS = 500;
 const LOCK_TIMEOUT_MS = 4_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
 const ACQUIRE_TIMEOUT_MS = 1_000;
+/** A function that `simbi distribute` leaves in the database. */
+export const DISTRIBUTED_MARK = 'store_is_distributed';
 /** A statement without one of these words changes nothing. */
 const CHANGES = /\b(?:insert|update|delete|post_transfers)\b/i;
 
@@ -39,6 +41,8 @@ export interface Reader {
 /** An open transaction. Functions that write take one, as their first parameter, never optional. */
 export interface Tx extends Reader {
   readonly isTransaction: true;
+  /** As of its database. */
+  readonly isDistributed?: boolean;
 }
 
 export interface Database extends Reader {
@@ -63,6 +67,11 @@ export interface Database extends Reader {
    * shows no row of another. What writes, and transactions, have the rights of the service.
    */
   forHolder(holderId: bigint): Database;
+  /**
+   * Whether the rows of holders are on several servers: `simbi distribute` marks the database. Then a statement that locks
+   * rows names one holder (platform/one-holder.ts). Asked with the first connection.
+   */
+  isDistributed(): boolean;
   /** Counted since the start; tests and the benchmark compare them. */
   readonly counters: { statements: number; commits: number };
   readonly waiting: () => number;
@@ -88,6 +97,7 @@ export function connectDatabase(options: DatabaseOptions): Database {
   const shared = openPool(options);
   const db: Database = {
     counters: shared.counters,
+    isDistributed: () => shared.isDistributed === true,
     waiting: () => shared.pool.waitingCount,
     query: (statement, values) => busyAsProblem(() => runStatement(shared, statement, values)),
     transaction: (work) => withRetries(() => runTransaction(shared, work)),
@@ -122,6 +132,8 @@ type Shared = {
   settings: string | null;
   /** Connections whose last commit was acknowledged by this server but not by the standby. */
   doubtful: WeakSet<object>;
+  /** Null: there was no connection yet. */
+  isDistributed: boolean | null;
 };
 
 function openPool(options: DatabaseOptions): Shared {
@@ -163,7 +175,8 @@ function openPool(options: DatabaseOptions): Shared {
   });
   const commits = createCommitWatch(() => connectClient(connection));
   const settings = pooled ? settingsOf(role, timeouts) : null;
-  return { pool, servers, commits, doubtful, settings, counters: { statements: 0, commits: 0 } };
+  const counters = { statements: 0, commits: 0 };
+  return { pool, servers, commits, doubtful, settings, isDistributed: null, counters };
 }
 
 /** `set local`: they end with the transaction, so the next that is lent the connection has none of them. */
@@ -201,8 +214,16 @@ async function connectFrom({ pool, servers }: Shared): Promise<pg.PoolClient> {
     }
 }
 
+/** Null: the connection failed. The statement that borrowed it says so. */
+async function readIsDistributed(client: pg.PoolClient): Promise<boolean | null> {
+  const text = `select exists (select from pg_proc where proname = '${DISTRIBUTED_MARK}') as yes`;
+  const answer = await client.query<{ yes: boolean }>(text).catch(() => null);
+  return answer?.rows[0]?.yes ?? null;
+}
+
 async function borrow(shared: Shared): Promise<Session> {
   const client = await connectFrom(shared);
+  shared.isDistributed ??= await readIsDistributed(client);
   let hasEnded = false;
   let hasChanged = false;
   return {
@@ -240,7 +261,7 @@ async function runTransaction<T>(shared: Shared, work: (tx: Tx) => Promise<T>): 
   let broken: Error | undefined;
   let committing = false;
   try {
-    const tx: Tx = { isTransaction: true, query: session.query };
+    const tx: Tx = { isTransaction: true, isDistributed: shared.isDistributed === true, query: session.query };
     // Sent together with the first statement of the work: one round trip less.
     const [, result] = await Promise.all([client.query(beginWith(shared)), work(tx)]);
     session.end();
@@ -343,6 +364,7 @@ function singleStatement(shared: Shared): Tx {
   let used = false;
   return {
     isTransaction: true,
+    isDistributed: shared.isDistributed === true,
     async query(statement, values) {
       assert(!used, 'single() is for one statement');
       used = true;
@@ -397,7 +419,10 @@ function refuseDoubt(shared: Shared, client: pg.PoolClient): void {
 /** The name of the constraint that refused a row, when that is what happened. */
 export function violatedConstraint(error: unknown): string | null {
   if (!(error instanceof pg.DatabaseError)) return null;
-  return error.code?.startsWith('23') ? (error.constraint ?? error.code) : null;
+  // On several servers it is only in the message, with the number of the part that the row is in.
+  const said = error.constraint ?? /constraint "(\w+)"/.exec(error.message)?.[1];
+  const name = said?.replace(/_\d{6,}(?=_|$)/, '');
+  return error.code?.startsWith('23') ? (name ?? error.code) : null;
 }
 
 /**

@@ -1,0 +1,93 @@
+-- Posting as plain statements, one for each table: so that it also runs where the rows of holders are on several servers (Citus).
+-- The guard is set with `set local`, which reaches those servers, and a posting that is not ahead of the clock reads no transfers.
+-- The transfers of a holder are numbered without a gap, as before.
+create or replace function post_transfers(
+  holder_ids bigint[],
+  debit_accounts bigint[],
+  credit_accounts bigint[],
+  amounts bigint[],
+  debit_balances bigint[],
+  credit_balances bigint[],
+  transaction_ids uuid[],
+  kinds transfer_kind[],
+  currencies text[],
+  moment timestamptz
+) returns void language plpgsql security definer
+set search_path = public, pg_temp
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+declare
+  counted_holders bigint[];
+  counted_transfers bigint[];
+  raised_holders bigint[];
+  raised_before bigint[];
+  positions bigint[];
+  net_holders bigint[];
+  net_accounts bigint[];
+  net_currencies text[];
+  net_changes bigint[];
+  net_balances bigint[];
+  moved bigint;
+begin
+  if moment > clock_timestamp() + interval '30 seconds' then
+    if not exists (
+      select from ledger_transfers t
+      where t.holder_id = any (holder_ids) and t.posted_at >= moment
+        and (t.debit_account = any (debit_accounts || credit_accounts) or t.credit_account = any (debit_accounts || credit_accounts)))
+    then
+      raise exception 'a posting may not be more than 30 seconds ahead of the clock of the database'
+        using errcode = '23514', constraint = 'posting_not_in_future', table = 'ledger_transfers';
+    end if;
+  end if;
+  set local simbi.posting = 'on';
+  select array_agg(holder_id order by holder_id), array_agg(transfers order by holder_id) into counted_holders, counted_transfers
+  from (select holder_id, count(*) as transfers from unnest(holder_ids) as posted (holder_id) group by holder_id) as counted;
+  insert into ledger_positions (holder_id)
+  select holder_id from unnest(counted_holders) as counted (holder_id)
+  on conflict do nothing;
+  with raised as (
+    update ledger_positions p set position = p.position + counted.transfers
+    from unnest(counted_holders, counted_transfers) as counted (holder_id, transfers)
+    where p.holder_id = counted.holder_id
+    returning p.holder_id, p.position - counted.transfers as before
+  )
+  select array_agg(holder_id), array_agg(before) into raised_holders, raised_before from raised;
+  select array_agg(before + ordinal order by place) into positions
+  from (
+    select holder_id, place, row_number() over (partition by holder_id order by place) as ordinal
+    from unnest(holder_ids) with ordinality as posted (holder_id, place)
+  ) as posted
+  join unnest(raised_holders, raised_before) as raised (holder_id, before) using (holder_id);
+  insert into ledger_transfers (holder_id, debit_account, credit_account, amount, debit_balance, credit_balance,
+                                posted_at, transaction_id, kind, currency, position)
+  select holder_id, debit_account, credit_account, amount, debit_balance, credit_balance, moment, transaction_id, kind, currency, position
+  from unnest(holder_ids, debit_accounts, credit_accounts, amounts, debit_balances, credit_balances, transaction_ids, kinds, currencies,
+              positions)
+    as posted (holder_id, debit_account, credit_account, amount, debit_balance, credit_balance, transaction_id, kind, currency, position);
+  with posted as (
+    select * from unnest(holder_ids, debit_accounts, credit_accounts, amounts, debit_balances, credit_balances, currencies)
+      with ordinality as posted (holder_id, debit_account, credit_account, amount, debit_balance, credit_balance, currency, place)
+  ), side as (
+    select holder_id, debit_account as account, currency, -amount as change, debit_balance as balance, place from posted
+    union all
+    select holder_id, credit_account, currency, amount, credit_balance, place from posted
+  ), net as (
+    select holder_id, account, currency, sum(change)::bigint as change, (array_agg(balance order by place desc))[1] as balance
+    from side group by holder_id, account, currency
+  )
+  select array_agg(holder_id), array_agg(account), array_agg(currency), array_agg(change), array_agg(balance)
+  into net_holders, net_accounts, net_currencies, net_changes, net_balances from net;
+  update ledger_accounts a set balance = net.balance, updated_at = moment
+  from unnest(net_holders, net_accounts, net_currencies, net_changes, net_balances) as net (holder_id, account, currency, change, balance)
+  where a.holder_id = net.holder_id and a.id = net.account and a.currency = net.currency
+    and a.balance + net.change = net.balance and a.updated_at <= moment;
+  get diagnostics moved = row_count;
+  if moved <> cardinality(net_accounts) then
+    raise exception 'a transfer does not fit its accounts: unknown account, other holder or currency, or stale balance'
+      using errcode = '23514', constraint = 'transfer_fits_accounts', table = 'ledger_transfers';
+  end if;
+  set local simbi.posting = 'off';
+end
+$$;
