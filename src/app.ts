@@ -17,7 +17,7 @@ import { countDueOperatorCallbacks } from './payments/operator-callbacks.ts';
 import { countDuePayments } from './payments/payment-jobs.ts';
 import { countQuarantined } from './payments/quarantine.ts';
 import { operatorRoutes, paymentRoutes } from './payments/routes.ts';
-import { type Backlogs, healthRoutes } from './platform/health-routes.ts';
+import { type Backlogs, type HealthOptions, healthRoutes } from './platform/health-routes.ts';
 import { createHttpServer, type HttpServer } from './platform/http.ts';
 import { decideSimulatorPrompt, listSimulatorPrompts } from './rails/simulators.ts';
 import type { SampleShop } from './sample-shop/sample-shop.ts';
@@ -41,7 +41,7 @@ function backlogsOf({ ctx }: Services): Backlogs {
   };
 }
 
-export type AppOptions = {
+export type AppOptions = HealthOptions & {
   /** The address of the demo's payment link, where there is one. */
   sampleLink?: string | null;
   /** The shop with a history that a sandbox offers. */
@@ -60,7 +60,7 @@ export function createApp(services: Services, options: AppOptions = {}): HttpSer
   docsRoutes(app, ctx, createDeveloperAccess(app, gateway));
   const hasMails = ctx.config.mailFrom === MAIL_BOX_SENDER;
   frontRoutes(app, ctx, { sampleLink: options.sampleLink ?? null, hasMails });
-  healthRoutes(app, ctx, backlogsOf(services));
+  healthRoutes(app, ctx, backlogsOf(services), options);
   holderRoutes(app, ctx);
   paymentRoutes(app, ctx, payments);
   statementRoutes(app, ctx);
@@ -86,9 +86,9 @@ export function createApp(services: Services, options: AppOptions = {}): HttpSer
 }
 
 /** The routes of a process that only does background work. */
-export function createWorkerApp(services: Services): HttpServer {
+export function createWorkerApp(services: Services, options: HealthOptions = {}): HttpServer {
   const app = createHttpServer(services.ctx);
-  healthRoutes(app, services.ctx, backlogsOf(services));
+  healthRoutes(app, services.ctx, backlogsOf(services), options);
   // The simulated operator belongs to this process and reports to it.
   if (services.sandbox) operatorRoutes(app, services.payments);
   return app;

@@ -38,7 +38,8 @@ export function listJobs({ ctx, jobs }: Services): Job[] {
   ];
 }
 
-export function startWorkers(services: Services): Workers {
+/** `sharedUrl` is the database in which other processes may leave work; null: there are none. */
+export function startWorkers(services: Services, sharedUrl: string | null): Workers {
   const { ctx } = services;
   const running = listJobs(services).map((job) => {
     const loop = runLoop(ctx, job);
@@ -48,8 +49,7 @@ export function startWorkers(services: Services): Workers {
   const wake = (name: string | null) => {
     for (const job of running) if (name === null || job.name === name) job.loop.wake();
   };
-  // The embedded database has no other process that could leave work.
-  const listener = ctx.config.databaseUrl ? listenForWork(ctx.config.databaseUrl, ctx.log, wake) : null;
+  const listener = sharedUrl === null ? null : listenForWork(sharedUrl, ctx.log, wake);
   services.sandbox?.start();
   return {
     async stop() {
