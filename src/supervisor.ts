@@ -7,9 +7,8 @@ import type { Demo } from './demo.ts';
 import { type Foundation, openFoundation, type ServerOptions } from './foundation.ts';
 import type { StopOptions } from './gateway.ts';
 import { forkGateway, type GatewayProcess, type OpenOrder, prepareForks, type ReadyNotice } from './gateway-process.ts';
-import { type Progress, StartError } from './open-context.ts';
+import { createContext, type Progress, StartError } from './open-context.ts';
 import type { Config } from './platform/config.ts';
-import { connectDatabase } from './platform/db.ts';
 import { createProcessMetrics, mergeMetrics } from './platform/metrics.ts';
 
 /** A process that lived longer than this is started again at once, an earlier end is followed by a pause. */
@@ -73,14 +72,12 @@ export async function startSupervisor(settings: Config, options: ServerOptions =
   }
 }
 
-/** So many connections for each process that all of them, and one that replaces another, stay below what the server takes. */
-async function choosePoolSize({ config, database }: Foundation, onProgress: Progress): Promise<number> {
-  const db = connectDatabase({
-    url: database.ownerUrl,
-    as: 'owner',
-    poolSize: 2,
-    acquireTimeoutMs: CONNECT_TIMEOUT_MS,
-  });
+/**
+ * Opens the database as each process will, which makes a master key, and refuses one of another mode or with other keys. Returns
+ * so many connections for each process that all of them, and one that replaces another, stay below what the server takes.
+ */
+async function choosePoolSize({ config, database, log }: Foundation, onProgress: Progress): Promise<number> {
+  const { db } = await createContext(config, database.url, log.logger, { acquireTimeoutMs: CONNECT_TIMEOUT_MS });
   try {
     const [row] = await db.query<{ most: number }>(
       `select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int

@@ -2,7 +2,7 @@
 // Real commands, real signals, real kills.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, createServer, request, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -192,7 +192,22 @@ describe('processes that cannot start', () => {
   });
   after(() => database.drop());
 
-  test('the reason and the exit code are those of the process', async () => {
+  test('the reason is that of the process, and nothing is left running', async () => {
+    const catalog = join(folder, 'catalog.json');
+    writeFileSync(catalog, '[]');
+    const settings = {
+      DATABASE_URL: database.url,
+      DATA_DIR: join(folder, 'catalog'),
+      PORT: '0',
+      CATALOG_FILE: catalog,
+    };
+    const service = launch(['serve', '--processes', '2'], settings);
+    const { code, stderr } = await service.ended;
+    assert.equal(code, 1);
+    assert.match(stderr, /The catalogue file .* must be a JSON object/);
+  });
+
+  test('a wrong key is refused before a process is started', async () => {
     const settings = { DATABASE_URL: database.url, PORT: '0', PROCESSES: '2' };
     const first = launch(['serve'], { ...settings, DATA_DIR: join(folder, 'first') });
     await first.printed(/Listening: \S+/);
