@@ -197,7 +197,7 @@ describe('processes that cannot start', () => {
     writeFileSync(catalog, '[]');
     const settings = {
       DATABASE_URL: database.url,
-      DATA_DIR: join(folder, 'catalog'),
+      DATA_DIR: join(folder, 'keys'),
       PORT: '0',
       CATALOG_FILE: catalog,
     };
@@ -209,7 +209,7 @@ describe('processes that cannot start', () => {
 
   test('a wrong key is refused before a process is started', async () => {
     const settings = { DATABASE_URL: database.url, PORT: '0', PROCESSES: '2' };
-    const first = launch(['serve'], { ...settings, DATA_DIR: join(folder, 'first') });
+    const first = launch(['serve'], { ...settings, DATA_DIR: join(folder, 'keys') });
     await first.printed(/Listening: \S+/);
     // Another DATA_DIR has another master key.
     const { code, stderr } = await launch(['serve'], { ...settings, DATA_DIR: join(folder, 'second') }).ended;
@@ -221,7 +221,7 @@ describe('processes that cannot start', () => {
   });
 
   test('more processes than the database has connections for', async () => {
-    const settings = { DATA_DIR: join(folder, 'many'), DATABASE_URL: database.url, PORT: '0' };
+    const settings = { DATA_DIR: join(folder, 'keys'), DATABASE_URL: database.url, PORT: '0' };
     const { code, stderr } = await launch(['serve', '--processes', '64'], settings).ended;
     assert.equal(code, 2);
     assert.match(stderr, /PROCESSES=64 needs \d+ connections to PostgreSQL, which takes \d+/);
