@@ -71,9 +71,9 @@ export function prepareForks(): void {
 }
 
 export type ForkOptions = {
-  writeLog(lines: string): void;
+  readonly writeLog: (lines: string) => void;
   /** The metrics of all processes: any of them may be asked. */
-  collectMetrics(asker: GatewayProcess): Promise<string>;
+  readonly collectMetrics: (asker: GatewayProcess) => Promise<string>;
 };
 
 export function forkGateway(order: OpenOrder, { writeLog, collectMetrics }: ForkOptions): GatewayProcess {

@@ -40,7 +40,7 @@ export function serveGateway(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 }
 
-async function open(order: OpenOrder, metrics: MetricsExchange): Promise<{ gateway: Gateway; flush(): void }> {
+async function open(order: OpenOrder, metrics: MetricsExchange): Promise<{ gateway: Gateway; flush: () => void }> {
   setFlagsFromString(HEAP_FLAGS);
   const { config, database, sandboxPort } = order;
   const standardLog = openStandardLog();

@@ -144,7 +144,7 @@ function createProcesses({ log, database }: Foundation, config: Config, sandboxP
     fork: (number) =>
       forkGateway(
         { number, config, database: { url, ownerUrl }, sandboxPort, sampleLink: processes.sampleLink },
-        { writeLog: log.write, collectMetrics: (asker) => collectMetrics(processes, asker) },
+        { writeLog: (lines) => log.write(lines), collectMetrics: (asker) => collectMetrics(processes, asker) },
       ),
   };
   // Seen by who runs the gateway; before that, a start that fails says it itself.
