@@ -1,6 +1,7 @@
-// npm run bench:processes: does a second and a third process settle more, or do they only wait for each other? One gateway
-// process with three holders against three processes with a holder each, on one PostgreSQL, in turns in one run. Prints
-// payments settled a second, and how many backends wait for rows of the ledger, sampled from pg_stat_activity.
+// npm run bench:processes: do several processes on one machine settle more, or do they only wait for each other? The same payments
+// through `simbi serve --processes 1`, 2 and 4 on one PostgreSQL, in turns in one run: over many holders, over 64 and for one. Prints
+// payments settled a second, and which share of the time of PostgreSQL's backends waits for rows of the ledger, sampled from
+// pg_stat_activity. With --quick it takes about two minutes.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -20,20 +21,33 @@ import { migrate } from '../src/platform/migrate.ts';
 import { type Client, runLoad, signRequests } from './load.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const PAYMENTS = process.argv.includes('--quick') ? 2_700 : 9_000;
-const ROUNDS = 3;
-const HOLDERS = 3;
-/** Connections in all: as many a process as `npm run bench` uses. */
+const isQuick = process.argv.includes('--quick');
+const PAYMENTS = isQuick ? 3_000 : 9_000;
+const ROUNDS = isQuick ? 2 : 5;
+const MANY = 1_000;
+const SOME = 64;
+/** Connections in all: 48 for each of four processes. */
 const LANES = 192;
 const SAMPLE_EVERY_MS = 20;
 const PORT = 19_400 + (process.pid % 500);
 const COLLECTIONS = '/api/v3/service-unified-collections';
 
+/** Measured one after another, with one start for each number of processes. */
+const PLAN: { processes: number; holders: number[] }[] = [
+  { processes: 1, holders: [MANY, 1] },
+  { processes: 2, holders: [MANY] },
+  { processes: 4, holders: [MANY, SOME, 1] },
+];
+
 const say = (sentence: string) => process.stderr.write(`  ${sentence}\n`);
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-type Waits = { samples: number; active: number; waiting: number };
-type Round = { settledPerSecond: number; waits: Waits };
+/** Backends that were active, those of them that waited for rows of the ledger, and for any lock. */
+type Waits = { samples: number; active: number; ledger: number; locks: number };
+type Result = { settledPerSecond: number; waits: Waits };
+
+const results = new Map<string, Result[]>();
+const nameOf = (processes: number, holders: number) => `${processes} × ${holders}`;
 
 const folder = mkdtempSync(join(tmpdir(), 'simbi-processes-'));
 const postgres = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres'), onProgress: () => undefined });
@@ -44,126 +58,147 @@ const env = {
   LOG_LEVEL: 'error',
   RATE_LIMIT_PER_SECOND: '0',
   RATE_LIMIT_PER_ADDRESS_PER_SECOND: '0',
+  OPEN_PROMPTS_PER_NUMBER: '0',
+  PROMPTS_PER_NUMBER_PER_DAY: '0',
+  STOP_DELAY_MS: '0',
 };
 try {
   await migrate(postgres.url);
   const ctx = await createContext(readConfig(env), postgres.url, createLogger('error'));
-  const merchants: Client[] = [];
-  for (let index = 0; index < HOLDERS; index++) {
-    const holder = await createHolder(ctx, COMMAND_LINE, `Holder ${index}`);
-    const made = await createIntegration(ctx, COMMAND_LINE, holder.id, `Shop ${index}`);
-    merchants.push({ clientId: made.clientId, title: made.title, secretKey: made.secretKey });
-  }
-  const rounds: Record<number, Round[]> = { 1: [], [HOLDERS]: [] };
-  for (let round = 0; round <= ROUNDS; round++)
-    for (const processes of [1, HOLDERS]) {
-      const result = await measure(ctx, merchants, processes);
-      // The first round warms everything up.
-      if (round > 0) rounds[processes]?.push(result);
-      say(`${processes} process(es): ${describe(result)}${round === 0 ? ' (warm-up)' : ''}`);
-    }
+  const merchants = await createMerchants(ctx);
+  for (let round = 1; round <= ROUNDS; round++)
+    for (const { processes, holders } of PLAN) await measure(ctx, merchants, processes, holders);
   const report = await verifyLedger(ctx);
   if (!report.ok) throw new Error(`the ledger does not verify: ${report.differences[0]?.sentence}`);
-  const mean = (list: Round[] = []) => list.reduce((sum, each) => sum + each.settledPerSecond, 0) / list.length;
-  const share = (list: Round[] = []) => sumOf(list, 'waiting') / Math.max(1, sumOf(list, 'active'));
-  const ratio = mean(rounds[HOLDERS]) / mean(rounds[1]);
-  console.log(`one process:      ${mean(rounds[1]).toFixed(0)} settled/s`);
-  console.log(`three processes:  ${mean(rounds[HOLDERS]).toFixed(0)} settled/s, ${ratio.toFixed(2)} of one`);
-  console.log(
-    `waiting for ledger rows, three processes: ${(share(rounds[HOLDERS]) * 100).toFixed(1)} % of active backends`,
-  );
+  printResults();
   await ctx.db.close();
 } finally {
   await postgres.stop();
   rmSync(folder, { recursive: true, force: true });
 }
 
-function sumOf(list: Round[], name: 'active' | 'waiting'): number {
-  return list.reduce((sum, each) => sum + each.waits[name], 0);
+async function createMerchants(ctx: Context): Promise<Client[]> {
+  say(`making ${MANY} holders`);
+  const merchants: Client[] = [];
+  for (let index = 0; index < MANY; index++) {
+    const holder = await createHolder(ctx, COMMAND_LINE, `Holder ${index}`);
+    const made = await createIntegration(ctx, COMMAND_LINE, holder.id, `Shop ${index}`);
+    merchants.push({ clientId: made.clientId, title: made.title, secretKey: made.secretKey });
+  }
+  return merchants;
 }
 
-function describe({ settledPerSecond, waits }: Round): string {
-  const of = (count: number) => (count / waits.samples).toFixed(2);
-  return `${settledPerSecond.toFixed(0)} settled/s, ${of(waits.active)} backends active, ${of(waits.waiting)} waiting for ledger rows`;
-}
-
-/** Each holder's payments go to one process; with one process they all go there. */
-async function measure(ctx: Context, merchants: Client[], processes: number): Promise<Round> {
-  const servers = await Promise.all(Array.from({ length: processes }, (_, index) => startServer(PORT + index)));
+async function measure(ctx: Context, merchants: Client[], processes: number, holders: number[]): Promise<void> {
+  const server = await startServer(processes);
   try {
     // A fresh process compiles its code while it works: that is not what is measured.
-    await settle(ctx, merchants, processes, PAYMENTS / 3);
-    const waits: Waits = { samples: 0, active: 0, waiting: 0 };
-    let sampling = true;
-    const sampler = sampleWaits(ctx, waits, () => sampling);
-    const settledPerSecond = await settle(ctx, merchants, processes, PAYMENTS);
-    sampling = false;
-    await sampler;
-    return { settledPerSecond, waits };
+    await settle(ctx, merchants, (PAYMENTS * processes) / 4 + PAYMENTS / 4);
+    for (const count of holders) {
+      const waits: Waits = { samples: 0, active: 0, ledger: 0, locks: 0 };
+      let sampling = true;
+      const sampler = sampleWaits(ctx, waits, () => sampling);
+      const settledPerSecond = await settle(ctx, merchants.slice(0, count), PAYMENTS);
+      sampling = false;
+      await sampler;
+      const result = { settledPerSecond, waits };
+      results.set(nameOf(processes, count), [...(results.get(nameOf(processes, count)) ?? []), result]);
+      say(`${processes} process(es), ${count} holder(s): ${describe(result)}`);
+    }
   } finally {
-    for (const server of servers) server.kill('SIGTERM');
-    await Promise.all(servers.map((server) => new Promise((ended) => server.once('exit', ended))));
+    server.kill('SIGTERM');
+    await new Promise((ended) => server.once('exit', ended));
   }
 }
 
+function describe({ settledPerSecond, waits }: Result): string {
+  const of = (count: number) => (count / waits.samples).toFixed(2);
+  return (
+    `${settledPerSecond.toFixed(0)} settled/s, ${of(waits.active)} backends active, ` +
+    `${of(waits.ledger)} waiting for ledger rows, ${of(waits.locks)} for any lock`
+  );
+}
+
 /** Offers payments and waits until all are settled. Answers how many a second. */
-async function settle(ctx: Context, merchants: Client[], processes: number, count: number): Promise<number> {
-  const plans = merchants.map((merchant, index) => ({
-    host: '127.0.0.1',
-    port: PORT + (index % processes),
-    path: COLLECTIONS,
-    connections: LANES / HOLDERS,
-    rate: null,
-    requests: signRequests([merchant], count / HOLDERS, COLLECTIONS, (payment) => ({
-      amount: 1000,
-      mobile: '256772123000',
-      country_id: 11,
-      currency: 'UGX',
-      third_party_reference_1: `order-${payment}`,
-    })),
-    maxSeconds: 120,
+async function settle(ctx: Context, merchants: Client[], count: number): Promise<number> {
+  const requests = signRequests(merchants, count, COLLECTIONS, (payment) => ({
+    amount: 1000,
+    mobile: '256772123000',
+    country_id: 11,
+    currency: 'UGX',
+    third_party_reference_1: `order-${payment}`,
   }));
   const started = performance.now();
-  const loads = await Promise.all(plans.map(runLoad));
+  const load = await runLoad({
+    host: '127.0.0.1',
+    port: PORT,
+    path: COLLECTIONS,
+    connections: LANES,
+    rate: null,
+    requests,
+    maxSeconds: 120,
+  });
   for (let open = 1n; open > 0n; ) {
     await pause(20);
     const [row] = await ctx.db.query<{ open: bigint }>('select count(*) as open from payment_jobs');
     open = row?.open ?? 0n;
   }
   const seconds = (performance.now() - started) / 1000;
-  const accepted = loads.reduce((sum, load) => sum + load.accepted, 0);
-  const refused = loads.reduce((sum, load) => sum + load.refused, 0);
-  if (accepted !== count) throw new Error(`of ${count} payments ${accepted} were accepted and ${refused} refused`);
-  return accepted / seconds;
+  if (load.accepted !== count)
+    throw new Error(`of ${count} payments ${load.accepted} were accepted and ${load.refused} refused`);
+  return count / seconds;
 }
 
 async function sampleWaits(ctx: Context, waits: Waits, goesOn: () => boolean): Promise<void> {
   while (goesOn()) {
-    const [row] = await ctx.db.query<{ active: number; waiting: number }>(
+    const [row] = await ctx.db.query<{ active: number; ledger: number; locks: number }>(
       `select count(*)::int as active,
-              (count(*) filter (where wait_event_type = 'Lock' and query like '%ledger_accounts%'))::int as waiting
+              (count(*) filter (where wait_event_type = 'Lock' and query like '%ledger_accounts%'))::int as ledger,
+              (count(*) filter (where wait_event_type = 'Lock'))::int as locks
        from pg_stat_activity
        where datname = current_database() and pid <> pg_backend_pid() and state = 'active'`,
     );
     waits.samples++;
     waits.active += row?.active ?? 0;
-    waits.waiting += row?.waiting ?? 0;
+    waits.ledger += row?.ledger ?? 0;
+    waits.locks += row?.locks ?? 0;
     await pause(SAMPLE_EVERY_MS);
   }
 }
 
-async function startServer(port: number): Promise<ChildProcess> {
-  const server = spawn(process.execPath, [join(root, 'src/cli.ts'), 'serve'], {
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env, PORT: String(port) },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  for (let tries = 0; tries < 600; tries++) {
-    const ready = await fetch(`http://127.0.0.1:${port}/readyz`).then(
-      (answer) => answer.ok,
-      () => false,
+function printResults(): void {
+  const of = (processes: number, holders: number) => results.get(nameOf(processes, holders)) ?? [];
+  /** The median: a round that something else disturbed counts for little. */
+  const speed = (list: Result[]) =>
+    list.map((each) => each.settledPerSecond).sort((a, b) => a - b)[Math.floor(list.length / 2)] ?? 0;
+  const sum = (list: Result[], name: 'active' | 'ledger') => list.reduce((total, { waits }) => total + waits[name], 0);
+  const share = (list: Result[]) => `${((100 * sum(list, 'ledger')) / Math.max(1, sum(list, 'active'))).toFixed(1)} %`;
+  const ratio = (one: Result[], other: Result[]) => (speed(one) / speed(other)).toFixed(2);
+  const single = of(1, MANY);
+  console.log('| processes | holders | settled/s | ÷ one process | waiting for ledger rows |');
+  console.log('|---|---|---|---|---|');
+  for (const { processes, holders } of PLAN)
+    for (const count of holders) {
+      const list = of(processes, count);
+      console.log(`| ${processes} | ${count} | ${speed(list).toFixed(0)} | ${ratio(list, single)} | ${share(list)} |`);
+    }
+  for (const processes of [1, 4])
+    console.log(
+      `one hot holder ÷ many, ${processes} process(es): ${ratio(of(processes, 1), of(processes, MANY))} (goal 0.95)`,
     );
-    if (ready) return server;
-    await pause(50);
-  }
-  throw new Error(`no gateway answers on port ${port}`);
+}
+
+async function startServer(processes: number): Promise<ChildProcess> {
+  const server = spawn(process.execPath, [join(root, 'src/cli.ts'), 'serve', '--processes', String(processes)], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env, PORT: String(PORT) },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  await new Promise<void>((resolve, reject) => {
+    let printed = '';
+    server.stderr?.on('data', (chunk: Buffer) => {
+      printed += chunk.toString();
+      if (printed.includes('Listening:')) resolve();
+    });
+    server.once('exit', () => reject(new Error(`the gateway did not start: ${printed}`)));
+  });
+  return server;
 }

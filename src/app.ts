@@ -19,7 +19,7 @@ import { countDuePayments } from './payments/payment-jobs.ts';
 import { countQuarantined } from './payments/quarantine.ts';
 import { operatorRoutes, paymentRoutes } from './payments/routes.ts';
 import type { Context } from './platform/context.ts';
-import { type Backlogs, healthRoutes } from './platform/health-routes.ts';
+import { type Backlogs, type HealthOptions, healthRoutes } from './platform/health-routes.ts';
 import { createHttpServer, type HttpServer } from './platform/http.ts';
 import { decideSimulatorPrompt, listSimulatorPrompts } from './rails/simulators.ts';
 import type { SampleShop } from './sample-shop/sample-shop.ts';
@@ -50,7 +50,7 @@ async function findLostSentence(ctx: Context): Promise<string | null> {
     : null;
 }
 
-export type AppOptions = {
+export type AppOptions = HealthOptions & {
   /** The address of the demo's payment link, where there is one. */
   sampleLink?: string | null;
   /** The shop with a history that a sandbox offers. */
@@ -69,7 +69,7 @@ export function createApp(services: Services, options: AppOptions = {}): HttpSer
   docsRoutes(app, ctx, createDeveloperAccess(app, gateway));
   const hasMails = ctx.config.mailFrom === MAIL_BOX_SENDER;
   frontRoutes(app, ctx, { sampleLink: options.sampleLink ?? null, hasMails });
-  healthRoutes(app, ctx, backlogsOf(services), findLostSentence);
+  healthRoutes(app, ctx, backlogsOf(services), { ...options, findNotice: findLostSentence });
   holderRoutes(app, ctx);
   paymentRoutes(app, ctx, payments);
   statementRoutes(app, ctx);
@@ -95,9 +95,9 @@ export function createApp(services: Services, options: AppOptions = {}): HttpSer
 }
 
 /** The routes of a process that only does background work. */
-export function createWorkerApp(services: Services): HttpServer {
+export function createWorkerApp(services: Services, options: HealthOptions = {}): HttpServer {
   const app = createHttpServer(services.ctx);
-  healthRoutes(app, services.ctx, backlogsOf(services), findLostSentence);
+  healthRoutes(app, services.ctx, backlogsOf(services), { ...options, findNotice: findLostSentence });
   // The simulated operator belongs to this process and reports to it.
   if (services.sandbox) operatorRoutes(app, services.payments);
   return app;

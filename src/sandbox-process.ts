@@ -39,6 +39,23 @@ export type WaitingSandbox = {
   end(): Promise<void>;
 };
 
+/** The process of the sandbox for a gateway that has not started it, and does not end it. */
+export function joinSandbox(port: number): SandboxProcess {
+  const url = `http://127.0.0.1:${port}`;
+  const phone = createRemotePhone(url);
+  const received = remoteReceivedCallbacks(url);
+  return {
+    port,
+    phone,
+    received,
+    url: () => url,
+    start: () => undefined,
+    async close() {
+      await Promise.all([phone.close(), received.close()]);
+    },
+  };
+}
+
 /** Starts the process, which loads its modules while this one still opens the database. */
 export function prepareSandbox(): WaitingSandbox {
   let child = forkSandbox();
@@ -50,9 +67,7 @@ export function prepareSandbox(): WaitingSandbox {
 
   async function open(config: Config, databaseUrl: string, log: Logger): Promise<SandboxProcess> {
     const port = await openSandbox(child, config, databaseUrl, 0);
-    const url = `http://127.0.0.1:${port}`;
-    const phone = createRemotePhone(url);
-    const received = remoteReceivedCallbacks(url);
+    const joined = joinSandbox(port);
     let isStarted = false;
 
     function watch(): void {
@@ -82,16 +97,14 @@ export function prepareSandbox(): WaitingSandbox {
 
     watch();
     return {
-      port,
-      phone,
-      received,
-      url: () => (isEnding ? null : url),
+      ...joined,
+      url: () => (isEnding ? null : joined.url()),
       start() {
         isStarted = true;
         order(child, { start: true });
       },
       async close() {
-        await Promise.all([phone.close(), received.close(), end()]);
+        await Promise.all([joined.close(), end()]);
       },
     };
   }

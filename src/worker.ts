@@ -38,7 +38,8 @@ export function listJobs({ ctx, jobs }: Services): Job[] {
   ];
 }
 
-export function startWorkers(services: Services): Workers {
+/** `sharedUrl` is the database in which other processes may leave work; null: there are none. */
+export function startWorkers(services: Services, sharedUrl: string | null): Workers {
   const { ctx } = services;
   const running = listJobs(services).map((job) => {
     const loop = runLoop(ctx, job);
@@ -48,7 +49,7 @@ export function startWorkers(services: Services): Workers {
   const wake = (name: string | null) => {
     for (const job of running) if (name === null || job.name === name) job.loop.wake();
   };
-  const url = listenUrl(ctx.config);
+  const url = listenUrl(ctx.config, sharedUrl);
   const listener = url === null ? null : listenForWork(url, ctx.log, wake);
   services.sandbox?.start();
   return {

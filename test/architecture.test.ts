@@ -53,8 +53,14 @@ const TOP = [
   'database-mode',
   'demo',
   'demo-file',
+  'foundation',
+  'gateway',
+  'gateway-child',
+  'gateway-process',
+  'gateway-service',
   'open-context',
   'open-payments',
+  'process-flags',
   'running-server',
   'sample-shop',
   'sandbox-child',
@@ -63,6 +69,7 @@ const TOP = [
   'sandbox-time',
   'server',
   'services',
+  'supervisor',
   'worker',
 ];
 

@@ -242,7 +242,7 @@ const OTHERS: [pattern: RegExp, why: string][] = [
   [/^\/sandbox\//, 'the test phone and receiver, which exist in sandbox mode only'],
   [/^\/console/, 'sessions of members; its own tests'],
   [/^\/operators\//, 'operators, who prove themselves to their rail'],
-  [/^\/(healthz|readyz|metrics)$/, 'the ops team'],
+  [/^\/(livez|healthz|readyz|metrics)$/, 'the ops team'],
   [/^\/(favicon\.(svg|ico)|robots\.txt|\.well-known\/security\.txt)?$/, 'the front door'],
 ];
 

@@ -3,21 +3,19 @@
 
 import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
-import { demoBlock } from '../demo.ts';
+import type { Logger } from 'pino';
+import { type Demo, demoBlock } from '../demo.ts';
 import { readDemoFile } from '../demo-file.ts';
 import { DataDirInUseError } from '../embedded-postgres/data-dir-lock.ts';
-import { type Config, dataPath, readConfig } from '../platform/config.ts';
-import type { Server, ServerOptions } from '../server.ts';
+import type { ServerOptions } from '../foundation.ts';
+import type { StopOptions } from '../gateway.ts';
+import { type Config, dataPath, type Environment, readConfig } from '../platform/config.ts';
+import { HEAP_FLAGS } from '../process-flags.ts';
 import { CommandError, EXIT, type Terminal, toJson, withExamples } from './terminal.ts';
 
 /** One Ctrl-C arrives several times: from the terminal, from npm and from the launcher. */
 const SAME_KEY_PRESS_MS = 500;
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-/**
- * V8 collects garbage when the heap has grown by so much since the last time. By itself it lets a heap of 50 MB grow to 150 MB
- * on a machine with much memory, although what a payment leaves is garbage at once.
- */
-const HEAP_GROWTH_PERCENT = 60;
 
 export function upCommand(command: Command, terminal: Terminal): void {
   withExamples(command, ['npx simbi up', 'PORT=9000 npx simbi up', 'npx simbi up --verbose'])
@@ -31,13 +29,29 @@ export function serveCommand(command: Command, terminal: Terminal): void {
     'MODE=live DATABASE_URL=postgres://… MASTER_KEY_FILE=/run/secrets/key PUBLIC_URL=https://pay.example.org ' +
       'npx simbi serve',
     'ROLE=api npx simbi serve',
-  ]).action(() => serve(terminal, readConfig(terminal.environment)));
+    'npx simbi serve --processes auto',
+  ])
+    .option(...PROCESSES_OPTION)
+    .action((options: ServeOptions) => serve(terminal, readConfig(withProcesses(terminal.environment, options))));
 }
 
 export function workerCommand(command: Command, terminal: Terminal): void {
-  withExamples(command, ['PORT=8081 DATABASE_URL=postgres://… npx simbi worker']).action(() =>
-    serve(terminal, readConfig({ ...terminal.environment, ROLE: 'worker' })),
-  );
+  withExamples(command, ['PORT=8081 DATABASE_URL=postgres://… npx simbi worker'])
+    .option(...PROCESSES_OPTION)
+    .action((options: ServeOptions) =>
+      serve(terminal, readConfig({ ...withProcesses(terminal.environment, options), ROLE: 'worker' })),
+    );
+}
+
+type ServeOptions = { processes?: string };
+
+const PROCESSES_OPTION = [
+  '--processes <number>',
+  'processes on this machine, or auto: one per processor (PROCESSES)',
+] as const;
+
+function withProcesses(environment: Environment, { processes }: ServeOptions): Environment {
+  return processes === undefined ? environment : { ...environment, PROCESSES: processes };
 }
 
 async function up(terminal: Terminal, options: { json?: boolean; verbose?: boolean }): Promise<void> {
@@ -71,7 +85,7 @@ async function up(terminal: Terminal, options: { json?: boolean; verbose?: boole
   }
 }
 
-function blockOf(server: Server): string {
+function blockOf(server: Service): string {
   const { demo } = server;
   if (demo) return demoBlock(demo.file, { path: demo.path, secret: demo.isNew });
   return [
@@ -111,35 +125,66 @@ function showProgress(terminal: Terminal): { next: (sentence: string) => void; e
 async function runUntilStopped(
   config: Config,
   options: ServerOptions,
-  onReady: (server: Server) => void,
+  onReady: (server: Service) => void,
   terminal: Terminal,
 ): Promise<void> {
-  const stop = listenForStop();
-  setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
-  // Loaded only here, so that a start that is refused by its settings is refused at once.
-  const { startServer } = await import('../server.ts');
-  const server = await startServer(config, options).catch((error: unknown) => {
+  const stop = listenForStop(config.processes > 1 && !terminal.interactive);
+  setFlagsFromString(HEAP_FLAGS);
+  const service = await (config.processes > 1 ? startSeveral : startOne)(config, options).catch((error: unknown) => {
     stop.forget();
     throw error;
   });
   process.on('uncaughtException', (error) => {
-    server.ctx.log.fatal({ err: error }, 'uncaught exception, exiting');
+    service.log.fatal({ err: error }, 'uncaught exception, exiting');
     terminal.say(String(error.stack ?? error));
     process.exit(1);
   });
-  onReady(server);
-  const reason = await stop.asked;
-  server.ctx.log.info({ reason }, 'stopping');
+  onReady(service);
+  stop.onRoll(() => void service.roll?.());
+  const reason = await Promise.race([stop.asked, service.gaveUp ?? stop.asked]).catch(async (error: unknown) => {
+    await service.stop({ delayMs: 0, isReplaced: false });
+    stop.forget();
+    throw error;
+  });
+  service.log.info({ reason }, 'stopping');
   if (terminal.interactive) terminal.say('\n  Stopping. Press Ctrl-C again to exit at once.');
-  await server.stop();
+  // A person at a terminal has no load balancer that must notice first.
+  await service.stop({ delayMs: reason === 'SIGTERM' ? config.stopDelayMs : 0, isReplaced: false });
   process.exit(EXIT.ok);
 }
 
-/** Resolves with the reason to stop: a signal, or the end of the launcher. A second Ctrl-C ends the process at once. */
-function listenForStop(): { asked: Promise<string>; forget(): void } {
+/** The gateway, in this process or in several. */
+type Service = {
+  readonly url: string;
+  readonly demo: Demo | null;
+  readonly log: Logger;
+  readonly gaveUp?: Promise<never>;
+  roll?(): Promise<void>;
+  stop(how: StopOptions): Promise<void>;
+};
+
+// Loaded only here, so that a start that is refused by its settings is refused at once.
+async function startOne(config: Config, options: ServerOptions): Promise<Service> {
+  const { startServer } = await import('../server.ts');
+  const server = await startServer(config, options);
+  return { ...server, log: server.ctx.log };
+}
+
+async function startSeveral(config: Config, options: ServerOptions): Promise<Service> {
+  const { startSupervisor } = await import('../supervisor.ts');
+  return startSupervisor(config, options);
+}
+
+/**
+ * Resolves with the reason to stop: a signal, or the end of the launcher. A second Ctrl-C ends the process at once. With several
+ * processes SIGHUP replaces them, except in a terminal, where it says that the terminal was closed.
+ */
+function listenForStop(canRoll: boolean) {
   let signalled = 0;
+  let onRoll = () => {};
   const { promise, resolve } = Promise.withResolvers<string>();
   const ask = (reason: string) => {
+    if (reason === 'SIGHUP' && canRoll) return onRoll();
     const now = performance.now();
     if (signalled === 0) signalled = now;
     else if (reason === 'SIGINT' && now - signalled > SAME_KEY_PRESS_MS) process.exit(130);
@@ -150,6 +195,9 @@ function listenForStop(): { asked: Promise<string>; forget(): void } {
   process.on('disconnect', disconnected);
   return {
     asked: promise,
+    onRoll(callback: () => void) {
+      onRoll = callback;
+    },
     // A listener for the end of the launcher keeps the process alive, and one for a signal makes it deaf to it.
     forget() {
       for (const signal of STOP_SIGNALS) process.off(signal, ask);

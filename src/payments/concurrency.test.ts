@@ -206,3 +206,45 @@ test('outcomes of many holders applied by several processes give no deadlock, an
   }
   assert.deepEqual(await differencesOf(base), []);
 });
+
+test('a holder in the batch of another process does not hold up the others of a batch', async () => {
+  const [slow, other] = processes;
+  const [busy, free] = shops;
+  assert.ok(slow && other && busy && free);
+  const writing = Promise.withResolvers<void>();
+  const mayCommit = Promise.withResolvers<void>();
+  // Called in the transaction that settles, so the batch is held open as long as the test likes.
+  const held = createPaymentEngine({
+    ...slow,
+    onCollectionsSettled: [
+      async () => {
+        writing.resolve();
+        await mayCommit.promise;
+      },
+    ],
+  });
+  const engine = createPaymentEngine(other);
+  const collect = (shop: Shop) =>
+    acceptCollection(slow, engine, collectionOrder({ holderId: shop.holderId, integrationId: shop.id }, 'quiet'));
+  const succeed = ({ id, amount, currency }: Transaction): Outcome => {
+    const observation = { state: 'succeeded', receipt: `R${id}`, amount, currency } as const;
+    return { transactionId: id, source: 'callback', observation, raw: '' };
+  };
+  const [first, second, third] = [await collect(busy), await collect(busy), await collect(free)];
+  const firstApplied = held.apply(succeed(first));
+  await writing.promise;
+  let isSecondApplied = false;
+  const secondApplied = engine.apply(succeed(second)).then((applied) => {
+    isSecondApplied = true;
+    return applied;
+  });
+  const thirdApplied = engine.apply(succeed(third));
+  assert.equal((await thirdApplied).effect, 'applied');
+  assert.equal(isSecondApplied, false, 'its wallet is locked by the batch of the other process');
+  mayCommit.resolve();
+  assert.deepEqual(
+    (await Promise.all([firstApplied, secondApplied])).map(({ effect }) => effect),
+    ['applied', 'applied'],
+  );
+  assert.deepEqual(await differencesOf(base), []);
+});

@@ -194,6 +194,14 @@ describe('settings', () => {
       assert.deepEqual(masterKeyBytes(Buffer.alloc(32, 0xfb).toString(encoding)), Buffer.alloc(32, 0xfb));
   });
 
+  test('processes: a number, or one per processor', () => {
+    assert.equal(readConfig({}).processes, 1);
+    assert.equal(readConfig({ PROCESSES: '4' }).processes, 4);
+    assert.ok(readConfig({ PROCESSES: 'auto' }).processes >= 1);
+    for (const PROCESSES of ['0', '65', 'many'])
+      assert.throws(() => readConfig({ PROCESSES }), /PROCESSES must be auto or a whole number from 1 to 64/);
+  });
+
   test('a mail server needs a sender, and its password is in no message', () => {
     const mail = { SMTP_URL: 'smtps://ama:hunter2@mail.example.org', MAIL_FROM: 'pay@example.org' };
     assert.equal(readConfig(mail).mailFrom, 'pay@example.org');

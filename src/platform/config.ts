@@ -2,6 +2,7 @@
 // .env.example and the configuration reference are generated from the same table.
 
 import { existsSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { isAddressOrRange, isLoopback } from './addresses.ts';
 import { hasUnknownPooler, isPooled, isTrustedConnection, parseDatabaseUrl } from './database-url.ts';
@@ -9,6 +10,8 @@ import { isEmail } from './email.ts';
 
 /** What the specification writes where the brand belongs. */
 export const DEFAULT_BRAND = 'Service';
+
+const MAX_PROCESSES = 64;
 
 type Setting<T> = {
   about: string;
@@ -42,6 +45,22 @@ function integer(about: string, fallback: number, least: number, most: number): 
 function optionalInteger(about: string, least: number, most: number): Setting<number | null> {
   const setting = integer(about, least, least, most);
   return { ...setting, fallback: '', parse: (value) => (value === '' ? null : setting.parse(value)) };
+}
+
+/** A number of processes, or `auto` for as many as there are processors. */
+function processes(about: string): Setting<number> {
+  const setting = integer(about, 1, 1, MAX_PROCESSES);
+  return {
+    ...setting,
+    parse(value) {
+      if (value === 'auto') return Math.min(availableParallelism(), MAX_PROCESSES);
+      try {
+        return setting.parse(value);
+      } catch {
+        throw new Error(`must be auto or a whole number from 1 to ${MAX_PROCESSES}`);
+      }
+    },
+  };
 }
 
 function choice<const T extends string>(about: string, fallback: T, ...values: T[]): Setting<T> {
@@ -220,6 +239,16 @@ export const SETTINGS = {
   ),
   LOG_LEVEL: choice('Lowest level that is logged.', 'info', 'trace', 'debug', 'info', 'warn', 'error', 'silent'),
   ROLE: choice('What this process does: answer requests, do background work, or both.', 'all', 'all', 'api', 'worker'),
+  PROCESSES: processes(
+    'Processes of this gateway on this machine: a number, or auto for one per processor. One more supervises them.',
+  ),
+  STOP_DELAY_MS: integer(
+    'How long the service still takes requests after SIGTERM, while /readyz already answers 503: longer than a load balancer ' +
+      'needs to notice.',
+    1_000,
+    0,
+    60_000,
+  ),
   SIGNATURE_TOLERANCE_SECONDS: integer('How far a signed timestamp may be from our clock, either side.', 300, 1, 3600),
   TOKEN_TTL_SECONDS: integer('Lifetime of an API token.', 86_400, 60, 31_536_000),
   RATE_LIMIT_PER_SECOND: integer(

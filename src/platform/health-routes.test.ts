@@ -11,6 +11,8 @@ import { createDatabaseTime } from './database-time.ts';
 import { connectDatabase } from './db.ts';
 import { type Backlogs, healthRoutes } from './health-routes.ts';
 import { createHttpServer } from './http.ts';
+import { createMemory } from './memory.ts';
+import { stopState } from './stop-state.ts';
 
 describe('health', () => {
   let ctx: Awaited<ReturnType<typeof createTestContext>>;
@@ -34,13 +36,35 @@ describe('health', () => {
   }
 
   test('alive and ready, with the backlog', async () => {
-    assert.equal((await ask({}, '/healthz')).statusCode, 200);
+    for (const path of ['/livez', '/healthz']) assert.equal((await ask({}, path)).statusCode, 200);
     const ready = await ask({}, '/readyz', {}, '127.0.0.1', { outbox: async () => 7 });
     assert.equal(ready.statusCode, 200);
     assert.deepEqual(ready.json().data.backlog, { outbox: 7 });
     const metrics = await ask({}, '/metrics');
     assert.match(metrics.body, /simbi_backlog\{queue="outbox"\} 7/);
     assert.match(String(metrics.headers['content-type']), /^text\/plain/);
+  });
+
+  test('about to stop: not ready, unless another process took over, and each answer ends its connection', async () => {
+    const memory = createMemory();
+    const state = stopState({ ...ctx, memory });
+    const changed = { ...ctx, memory, clock: systemClock, databaseTime: createDatabaseTime(ctx.db, systemClock) };
+    const app = createHttpServer(changed);
+    healthRoutes(app, changed);
+    const url = await app.listen({ port: 0, host: '127.0.0.1' });
+    const statusOf = async (path: string) => {
+      const answer = await fetch(`${url}${path}`);
+      await answer.arrayBuffer();
+      return `${answer.status} ${answer.headers.get('connection')}`;
+    };
+    assert.equal(await statusOf('/readyz'), '200 keep-alive');
+    Object.assign(state, { endsConnections: true, isReady: false });
+    assert.equal(await statusOf('/readyz'), '503 close');
+    assert.deepEqual(Object.keys((await ask({ memory }, '/readyz')).json().errors), ['process']);
+    assert.equal(await statusOf('/livez'), '200 close');
+    state.isReady = true;
+    assert.equal(await statusOf('/readyz'), '200 close');
+    await app.close();
   });
 
   test('not ready: clocks apart', async () => {

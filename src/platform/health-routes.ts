@@ -1,4 +1,4 @@
-// Health checks and metrics of this process: /healthz, /readyz, /metrics.
+// Health checks and metrics: /livez (and /healthz, its older name), /readyz, /metrics.
 
 import { isAddressIn } from './addresses.ts';
 import { isoMicroseconds } from './clock.ts';
@@ -10,6 +10,7 @@ import { PROBLEMS, Problem } from './errors.ts';
 import { addressOf, type HttpServer } from './http.ts';
 import { pendingMigrations } from './migrate.ts';
 import { MigrationError } from './migration-files.ts';
+import { stopState } from './stop-state.ts';
 
 /** /readyz is public, so the database is queried at most this often. */
 const READINESS_MS = 500;
@@ -23,6 +24,15 @@ const CANNOT_COMMIT: Record<Exclude<CommitState, 'commits'>, string> = {
   away: 'The database does not answer.',
 };
 
+export type HealthOptions = {
+  /** The metrics of all processes; left out, those of this one. */
+  readMetrics?: () => Promise<string>;
+  /** A sentence about what the gateway does not do although it is ready; null: it does everything. */
+  findNotice?: ReadinessNotice;
+};
+
+type ReadinessNotice = (ctx: Context) => Promise<string | null>;
+
 type Readiness = {
   errors: Record<string, string[]>;
   clockSkewMs: number | null;
@@ -30,24 +40,25 @@ type Readiness = {
   notice: string | null;
 };
 
-/** A sentence about what the gateway does not do although it is ready; null: it does everything. */
-export type ReadinessNotice = (ctx: Context) => Promise<string | null>;
-
 export function healthRoutes(
   app: HttpServer,
   ctx: Context,
   backlogs: Backlogs = {},
-  findNotice: ReadinessNotice = () => Promise.resolve(null),
+  {
+    readMetrics = () => ctx.metrics.registry.metrics(),
+    findNotice = () => Promise.resolve(null),
+  }: HealthOptions = {},
 ): void {
   const options = { config: { unlimited: true } };
 
-  app.get('/healthz', options, async () => ({ success: true, message: 'Alive.' }));
+  for (const path of ['/livez', '/healthz']) app.get(path, options, async () => ({ success: true, message: 'Alive.' }));
 
   let last: { at: number; readiness: Promise<Readiness> } | null = null;
   app.get('/readyz', options, async (request, reply) => {
     const now = performance.now();
     if (!last || now - last.at > READINESS_MS) last = { at: now, readiness: checkReadiness(ctx, backlogs, findNotice) };
-    const { errors, clockSkewMs, backlog, notice } = await last.readiness;
+    const { errors: found, clockSkewMs, backlog, notice } = await last.readiness;
+    const errors = stopState(ctx).isReady ? found : { ...found, process: ['The gateway is stopping.'] };
     const data = { time: isoMicroseconds(ctx.clock.now()), clock_skew_ms: clockSkewMs, backlog };
     if (Object.keys(errors).length === 0)
       return { success: true, message: notice === null ? 'Ready.' : `Ready. ${notice}`, data };
@@ -62,7 +73,7 @@ export function healthRoutes(
     const allowed = direct && isAddressIn(ctx.config.metricsAllowedRanges, addressOf(request));
     if (ctx.config.mode === 'live' && !allowed) throw new Problem('not_found');
     await measureBacklogs(ctx, backlogs).catch(() => undefined);
-    return reply.type(ctx.metrics.registry.contentType).send(await ctx.metrics.registry.metrics());
+    return reply.type(ctx.metrics.registry.contentType).send(await readMetrics());
   });
 }
 

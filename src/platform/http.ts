@@ -22,6 +22,7 @@ import { sendCompressed } from './html.ts';
 import { createUuid, publicId } from './ids.ts';
 import { parseJsonBody } from './json-body.ts';
 import { createPlaces } from './places.ts';
+import { stopState } from './stop-state.ts';
 
 export { rateLimitHeaders, tooManyRequests } from './rate-limit-headers.ts';
 
@@ -59,6 +60,7 @@ export function createHttpServer(ctx: Context, options: HttpOptions = {}): HttpS
   const places = createPlaces(maxInFlight, createDelayControl(maxInFlight, maxRequestDelayMs));
   const callers = createSocketCallers(ctx);
   const common = commonHeaders(ctx);
+  const stopping = stopState(ctx);
   const refuse = refuseQuickly(ctx, places, callers, { ...common, Link: helpLink(ctx, 'overloaded') });
   const app = fastify({
     logger: false,
@@ -79,6 +81,7 @@ export function createHttpServer(ctx: Context, options: HttpOptions = {}): HttpS
           connectionsCheckingInterval: TIMEOUT_CHECK_MS,
         },
         (request, response) => {
+          if (stopping.endsConnections) response.setHeader('Connection', 'close');
           if (!refuse(request, response)) handle(request, response);
         },
       ),

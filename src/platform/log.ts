@@ -34,10 +34,15 @@ const NEVER_LOGGED: ReadonlySet<string> = new Set([
 /** Deeper objects are not looked at. */
 const MAX_DEPTH = 4;
 
-export function createLogger(level: string, destination?: DestinationStream): Logger {
+/** `base` is in every line. */
+export function createLogger(
+  level: string,
+  destination?: DestinationStream,
+  base: Record<string, unknown> | null = null,
+): Logger {
   const options = {
     level,
-    base: null,
+    base,
     timestamp: createTimestamp(),
     formatters: {
       level: (label: string) => ({ level: label }),

@@ -1,7 +1,9 @@
 // Metrics in Prometheus' format at /metrics. Labels are few and bounded: never a phone number, a reference or an id.
 
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
+/** Of the database and not of a process: every process measures the same, so several are not added. */
+const OF_GATEWAY = 'first';
 const SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -62,6 +64,55 @@ export function createMetrics() {
   };
 }
 
+/** The metrics of one of several processes. */
+export type ProcessMetrics = { process: number; metrics: Awaited<ReturnType<Registry['getMetricsAsJSON']>> };
+
+/**
+ * Several processes as one text. Numbers of a process get the label `process` instead of being added: a counter begins again
+ * with its process, and Prometheus would take the smaller sum for a reset of all. Of what is measured in the database the first
+ * process counts.
+ */
+export function mergeMetrics(processes: readonly ProcessMetrics[]): Promise<string> {
+  const labelled = processes.map(({ process, metrics }) =>
+    metrics.map((metric) =>
+      metric.aggregator === OF_GATEWAY
+        ? metric
+        : {
+            ...metric,
+            aggregator: 'sum',
+            values: metric.values.map((value) => ({ ...value, labels: { ...value.labels, process } })),
+          },
+    ),
+  );
+  return AggregatorRegistry.aggregate(labelled).metrics();
+}
+
+/** Of the processes themselves; the one that supervises them counts. */
+export function createProcessMetrics() {
+  const registry = new Registry();
+  return {
+    registry,
+    wanted: new Gauge({
+      name: 'simbi_processes_wanted',
+      help: 'Processes that the gateway should have.',
+      aggregator: OF_GATEWAY,
+      registers: [registry],
+    }),
+    ready: new Gauge({
+      name: 'simbi_processes_ready',
+      help: 'Processes that are ready.',
+      aggregator: OF_GATEWAY,
+      registers: [registry],
+    }),
+    ended: new Counter({
+      name: 'simbi_processes_ended_total',
+      help: 'Processes that ended without being asked to, and were started again.',
+      aggregator: OF_GATEWAY,
+      registers: [registry],
+    }),
+  };
+}
+
 /** Of payments and their callbacks. */
 function createPaymentMetrics(registers: Registry[]) {
   return {
@@ -108,7 +159,7 @@ function createPaymentMetrics(registers: Registry[]) {
 /** What people must look after. Measured once a minute by a background job, never while /metrics is read. */
 function createMoneyMetrics(registers: Registry[]) {
   const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
-    new Gauge<Label>({ name: `simbi_${name}`, help, labelNames, registers });
+    new Gauge<Label>({ name: `simbi_${name}`, help, labelNames, registers, aggregator: OF_GATEWAY });
   return {
     openCases: gauge('cases_open', 'Open cases, by kind.', 'kind'),
     oldestCaseSeconds: gauge('cases_oldest_seconds', 'Age of the oldest open case, by kind.', 'kind'),
@@ -174,6 +225,7 @@ function backgroundMetrics(registers: Registry[]) {
       name: 'simbi_backlog',
       help: 'Rows that wait for a background job, by queue.',
       labelNames: ['queue'] as const,
+      aggregator: OF_GATEWAY,
       registers,
     }),
     ledgerHistoryLost: new Gauge({

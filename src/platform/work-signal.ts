@@ -49,10 +49,10 @@ export function createWorkSignal({ db, log }: Pick<Context, 'db' | 'log'>): Work
   };
 }
 
-/** Where a worker listens. Null: nowhere, because there is no other process (embedded), or no connection that it could keep. */
-export function listenUrl({ databaseUrl, databaseListenUrl }: Config): string | null {
+/** Where a worker listens. Null: nowhere, because there is no other process, or no connection that it could keep. */
+export function listenUrl({ databaseListenUrl }: Config, sharedUrl: string | null): string | null {
   if (databaseListenUrl !== '') return databaseListenUrl;
-  return databaseUrl === '' || isPooled(databaseUrl) ? null : databaseUrl;
+  return sharedUrl === null || isPooled(sharedUrl) ? null : sharedUrl;
 }
 
 export interface WorkListener {

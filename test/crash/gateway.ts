@@ -51,7 +51,7 @@ async function start(port: string): Promise<Services> {
   await maintainSignatures(ctx);
   const services = await createServices(ctx);
   await createApp(services).listen({ port: config.port, host: config.host });
-  startWorkers(services);
+  startWorkers(services, config.databaseUrl);
   return services;
 }
 

@@ -42,6 +42,7 @@ export const OPEN_ROUTES: readonly string[] = [
   'PUT /operators/:connection',
   'POST /operators/:connection/*',
   'PUT /operators/:connection/*',
+  'GET /livez',
   'GET /healthz',
   'GET /readyz',
   'GET /metrics',
