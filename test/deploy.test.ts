@@ -18,14 +18,14 @@ const folder = mkdtempSync(join(tmpdir(), 'simbi-deploy-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Null: this machine does not have the program, or this part of it. */
-function runTool(t: TestContext, program: string, probe: string[], words: string[]): string | null {
+function runTool(t: TestContext, program: string, probe: string[], args: string[]): string | null {
   try {
     execFileSync(program, probe, { stdio: 'ignore' });
   } catch {
     t.skip(`this machine has no ${[program, ...probe].join(' ')}`);
     return null;
   }
-  return execFileSync(program, words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+  return execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 }
 
 const settings = new Set([...read('.env.example').matchAll(/^#([A-Z_]+)=/gm)].map(([, name = '']) => name));

@@ -203,6 +203,14 @@ const RUN: readonly DocsPage[] = [
     keywords: 'backup restore upgrade monitor alert prometheus grafana docker 2fa admin',
   },
   {
+    path: '/docs/more-than-one-machine',
+    title: 'More than one machine',
+    description:
+      'A database that fails over, gateways on several machines, backups, and what happens when one is lost.',
+    keywords:
+      'cluster failover high availability patroni etcd haproxy kubernetes docker compose systemd pgbackrest standby replica',
+  },
+  {
     path: '/docs/daily-close',
     title: 'Daily close',
     description: 'Compare operators’ statements with the ledger, work through breaks, and sign a day.',
