@@ -54,7 +54,7 @@ export type CheckParts = {
 };
 
 const isFinal = ({ status }: Row) => ['success', 'failed', 'expired', 'reversed'].includes(status);
-const waitsForPeople = (row: Row) => !isFinal(row) && /_not_found$/.test(row.case_kind ?? '');
+const waitsForPeople = (row: Row) => !isFinal(row) && (row.case_kind ?? '').endsWith('_not_found');
 
 export async function checkOutcome(parts: CheckParts, operations: readonly Operation[]): Promise<Outcome> {
   const db = await connectClient({ connectionString: parts.databaseUrl, application_name: 'failover checks' });

@@ -117,14 +117,20 @@ function etcdCommand(program: string, place: Place, node: number, store: Cluster
   const members = NODES.map((each) => `etcd${each}=http://${place.at(each, 'peer')}`).join(',');
   const client = `http://${place.at(node, 'client')}`;
   const peer = `http://${place.at(node, 'peer')}`;
-  return [
-    program,
-    ...['--name', `etcd${node}`, '--data-dir', place.file(`etcd${node}`)],
-    ...['--listen-client-urls', client, '--advertise-client-urls', client],
-    ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer],
-    ...['--initial-cluster', members, '--initial-cluster-state', 'new', '--logger', 'zap', '--log-level', 'warn'],
-    ...(store === 'etcd' ? ['--enable-v2'] : []),
-  ];
+  const settings = {
+    name: `etcd${node}`,
+    'data-dir': place.file(`etcd${node}`),
+    'listen-client-urls': client,
+    'advertise-client-urls': client,
+    'listen-peer-urls': peer,
+    'initial-advertise-peer-urls': peer,
+    'initial-cluster': members,
+    'initial-cluster-state': 'new',
+    logger: 'zap',
+    'log-level': 'warn',
+  };
+  const options = Object.entries(settings).map(([name, value]) => `--${name}=${value}`);
+  return [program, ...options, ...(store === 'etcd' ? ['--enable-v2'] : [])];
 }
 
 /** JSON is YAML, too. */
@@ -157,8 +163,8 @@ function patroniSettings(place: Place, node: number, store: Cluster['store'], { 
 type ClusterParts = {
   store: Cluster['store'];
   services: Map<string, Launched>;
-  startEtcd(node: number): void;
-  startPatroni(node: number): void;
+  startEtcd: (node: number) => void;
+  startPatroni: (node: number) => void;
 };
 
 function createCluster(place: Place, { store, services, startEtcd, startPatroni }: ClusterParts): Cluster {
