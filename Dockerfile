@@ -1,5 +1,5 @@
 # The service for a container platform. Give it MODE, DATABASE_URL, MASTER_KEY_FILE and PUBLIC_URL; see .env.example and
-# ops/compose.yml.
+# deploy/compose.yaml.
 #
 # The Node that runs the service comes from package-lock.json, compared with its hash. The base image brings the C library and
 # npm for the first stage. A tag can be moved, so record its digest when you review it, and build with that:

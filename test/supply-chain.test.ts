@@ -108,7 +108,7 @@ describe('the image', () => {
   });
 
   test('the example for compose gives it a read-only root and no rights', () => {
-    const text = read('ops/compose.yml');
+    const text = read('deploy/compose.yaml');
     for (const line of ['read_only: true', 'cap_drop: [ALL]', 'no-new-privileges:true', 'tmpfs: [/tmp]', 'user: node'])
       assert.ok(text.includes(line), line);
   });

@@ -204,9 +204,17 @@ const RUN: readonly DocsPage[] = [
   },
   {
     path: '/docs/sharding',
-    title: 'More than one server',
+    title: 'Several database servers',
     description: 'Spread payments over the servers of a Citus cluster, and what very large volumes would take.',
     keywords: 'citus shard sharding scale distribute cluster partition coordinator worker',
+  },
+  {
+    path: '/docs/more-than-one-machine',
+    title: 'More than one machine',
+    description:
+      'A database that fails over, gateways on several machines, backups, and what happens when one is lost.',
+    keywords:
+      'cluster failover high availability patroni etcd haproxy kubernetes docker compose systemd pgbackrest standby replica',
   },
   {
     path: '/docs/daily-close',

@@ -141,6 +141,15 @@ describe('several servers', () => {
     second.close();
   });
 
+  test('one that ends the connection while it is asked is left for the next', async () => {
+    const first = await relay(addressOf(postgres.url), 'pg_is_in_recovery');
+    const url = together(first.address, addressOf(postgres.url));
+    const db = connectDatabase({ url, as: 'owner', poolSize: 2, ...SHORT });
+    await db.query('insert into kept values (40)');
+    await db.close();
+    first.close();
+  });
+
   test('the cause of a failed connection is kept for who starts the service', async () => {
     const db = connectDatabase({ url: together('127.0.0.1:1'), as: 'owner', poolSize: 1 });
     await assert.rejects(db.query('select 1'), (error: Error) => /ECONNREFUSED/.test(String(error.cause)));
@@ -155,8 +164,8 @@ describe('several servers', () => {
   });
 });
 
-/** A place that connections go through; moved, it ends those it has. */
-async function relay(target: string) {
+/** A place that connections go through; moved, it ends those it has. `refused`: a statement at which it ends the connection. */
+async function relay(target: string, refused = '') {
   let current = target;
   const sockets = new Set<{ destroy(): void }>();
   const server = createServer((socket) => {
@@ -167,6 +176,9 @@ async function relay(target: string) {
       each.on('error', () => undefined);
     }
     socket.pipe(other).pipe(socket);
+    socket.on('data', (sent: Buffer) => {
+      if (refused !== '' && sent.includes(refused)) socket.destroy();
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const endAll = () => {

@@ -39,6 +39,9 @@ export function clientOf(servers: DatabaseServers): typeof pg.Client {
       const url = servers.current;
       super({ ...config, connectionString: url });
       this.#url = url;
+      // The pool listens only after `connect`. A connection that breaks before rejects the question below; without a listener
+      // Node would stop the process.
+      this.on('error', () => undefined);
     }
 
     override connect(): Promise<pg.Client>;
