@@ -26,7 +26,14 @@ const DISTRIBUTED: Record<string, readonly string[]> = {
     'limit_uses',
     'limit_parts',
   ],
-  'the money of the holder': ['wallets', 'ledger_accounts', 'ledger_transfers', 'ledger_positions', 'ledger_sealed', 'held_parts'],
+  'the money of the holder': [
+    'wallets',
+    'ledger_accounts',
+    'ledger_transfers',
+    'ledger_positions',
+    'ledger_sealed',
+    'held_parts',
+  ],
   'what people decide about payments': ['cases', 'decisions', 'disputes', 'dispute_evidence'],
   'the rules that a posting reads with the payment': ['reserve_rules'],
   'events and callbacks': [

@@ -295,6 +295,23 @@ export type WalletBalance = {
   readonly updatedAt: Date;
 };
 
+/** Named, because it is planned for longer than it runs. */
+const WALLET_BALANCES: Statement = {
+  name: 'wallet_balances',
+  text: `select wallet_account, w.currency, a.balance as available, r.balance as reserved, h.held,
+       greatest(a.updated_at, r.updated_at, h.updated_at) as updated_at
+     from wallets w
+     join ledger_accounts a using (holder_id, wallet_account)
+     join ledger_accounts r using (holder_id, wallet_account)
+     cross join lateral (
+       select coalesce(sum(balance), 0)::bigint as held, max(updated_at) as updated_at from ledger_accounts
+       where holder_id = w.holder_id and currency = w.currency and kind in ('wallet_held', 'wallet_disputed', 'dispute_shortfall')
+     ) as h
+     where holder_id = $1 and a.kind = 'wallet_available' and r.kind = 'wallet_reserved'
+       and ($2::bigint is null or wallet_account = $2) and ($3::text is null or w.currency = $3)
+     order by wallet_account`,
+};
+
 /** The holder's wallets that match the filter, by number. */
 export async function balancesOf(
   reader: Reader,
@@ -310,21 +327,7 @@ export async function balancesOf(
     reserved: bigint;
     held: bigint;
     updated_at: Date;
-  }>(
-    `select wallet_account, w.currency, a.balance as available, r.balance as reserved, h.held,
-       greatest(a.updated_at, r.updated_at, h.updated_at) as updated_at
-     from wallets w
-     join ledger_accounts a using (holder_id, wallet_account)
-     join ledger_accounts r using (holder_id, wallet_account)
-     cross join lateral (
-       select coalesce(sum(balance), 0)::bigint as held, max(updated_at) as updated_at from ledger_accounts
-       where holder_id = w.holder_id and currency = w.currency and kind in ('wallet_held', 'wallet_disputed', 'dispute_shortfall')
-     ) as h
-     where holder_id = $1 and a.kind = 'wallet_available' and r.kind = 'wallet_reserved'
-       and ($2::bigint is null or wallet_account = $2) and ($3::text is null or w.currency = $3)
-     order by wallet_account`,
-    [holderId, filter.walletAccount ?? null, filter.currency ?? null],
-  );
+  }>(WALLET_BALANCES, [holderId, filter.walletAccount ?? null, filter.currency ?? null]);
   return rows.map((row) => ({
     walletAccount: row.wallet_account,
     currency: row.currency,

@@ -105,9 +105,12 @@ export async function listBalances(
 /** Amount of open collections, by currency. Open transactions are those with a job. */
 export async function pendingOf(reader: Reader, holderId: bigint): Promise<Map<string, bigint>> {
   const rows = await reader.query<{ currency: string; pending: bigint }>(
-    `select t.currency, sum(t.amount - t.fee)::bigint as pending
+    {
+      name: 'pending_of_wallets',
+      text: `select t.currency, sum(t.amount - t.fee)::bigint as pending
      from payment_jobs j join transactions t on t.holder_id = j.holder_id and t.id = j.transaction_id
      where j.holder_id = $1 and t.direction = 'collection' group by t.currency`,
+    },
     [holderId],
   );
   return new Map(rows.map((row) => [row.currency, row.pending]));

@@ -44,10 +44,7 @@ export function healthRoutes(
   app: HttpServer,
   ctx: Context,
   backlogs: Backlogs = {},
-  {
-    readMetrics = () => ctx.metrics.registry.metrics(),
-    findNotice = () => Promise.resolve(null),
-  }: HealthOptions = {},
+  { readMetrics = () => ctx.metrics.registry.metrics(), findNotice = () => Promise.resolve(null) }: HealthOptions = {},
 ): void {
   const options = { config: { unlimited: true } };
 
