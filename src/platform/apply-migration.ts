@@ -34,10 +34,10 @@ export type EachStatement = (statement: SqlStatement, run: () => Promise<pg.Quer
 export type MigrationTurns = {
   client: pg.Client;
   /** A second connection: what no transaction can contain is done on the first, while this one keeps the others waiting. */
-  withSecond<T>(work: (second: pg.Client) => Promise<T>): Promise<T>;
-  onProgress(sentence: string): void;
+  withSecond: <T>(work: (second: pg.Client) => Promise<T>) => Promise<T>;
+  onProgress: (sentence: string) => void;
   /** Another process is migrating. */
-  onWait(): void;
+  onWait: () => void;
 };
 
 /** The table of applied migrations. */

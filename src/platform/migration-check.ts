@@ -28,7 +28,7 @@ export type MigrationCheck = {
   /** The last migration that every running process knows. */
   running: number;
   /** Tables without rows are read and written anew in no time. */
-  hasRows(table: string): boolean;
+  hasRows: (table: string) => boolean;
   /** What the roles may do now; null: not known, and not compared. */
   rights: string[] | null;
 };

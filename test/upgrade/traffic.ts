@@ -4,7 +4,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { JsonObject } from '../../src/platform/strict-json.ts';
 import { startReceiver, type TestReceiver } from '../callback-harness.ts';
-import { PATHS } from '../client.ts';
+import { PATHS, textOf } from '../client.ts';
 import { signBody } from '../shop.ts';
 import type { Gateway } from './versions.ts';
 
@@ -88,13 +88,13 @@ async function buy(run: Run, refs: { collections: string[]; refunds: string[] })
     callback_url: run.receiver.url,
   });
   if (!collection) return;
-  const ref = String(collection.ref);
+  const ref = textOf(collection.ref);
   refs.collections.push(ref);
   await request(run, PATHS.statusV3, { id: ref, type: 'payin' });
   await request(run, PATHS.balance, { currency: 'UGX' });
   if (refs.collections.length % REFUND_EVERY !== 0 || !(await settled(run, ref, 'payin'))) return;
   const refund = await request(run, PATHS.refund, { id: ref, amount: 100 });
-  if (refund) refs.refunds.push(String(refund.ref));
+  if (refund) refs.refunds.push(textOf(refund.ref));
 }
 
 /** Null: it failed, and is in the list. */
