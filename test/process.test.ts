@@ -197,7 +197,8 @@ describe('the embedded database', () => {
         'database TLS',
         'mode',
       ]
-        .concat('master key', 'clock', 'methods', 'public URL')
+        .concat('master key', 'clock',
+        'history', 'methods', 'public URL')
         .map((name) => `${name} true`),
     );
     assert.match(link.out, /^http:\/\/localhost:\d+\/console\/login\/otl_/);
