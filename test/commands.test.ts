@@ -116,9 +116,10 @@ admin remove <email> [--json]
 audit
 audit export [--json] [--since <moment>] [--follow]
 audit verify [--json] [--known <stream:position:hash>]
-serve [--json]
-worker [--json]
+serve [--json] [--processes <number>]
+worker [--json] [--processes <number>]
 migrate [--json] [--dry-run] [--check] [--since <number>]
+distribute [--json] [--check] [--shards <number>]
 rail
 rail add <rail> [--json] [--name <name>] [--environment <name>] [--holder <id>] [--route] [--set <name=value>]
   [--set-file <name=path>] [--methods <list>] [--matched-callbacks <rule>] [--simulator [url]]
