@@ -3,7 +3,9 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { resolve } from 'node:path';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { COMMAND_LINE } from '../../src/holders/audit.ts';
 import { createHolder } from '../../src/holders/holders.ts';
@@ -46,7 +48,10 @@ export type Company = { shop: CreatedIntegration; holder: string; first: string;
 
 export async function createSetup(): Promise<Setup> {
   const database = await createTestDatabase();
+  // Of its own: the newest heads of the ledger are noted down there.
+  const folder = mkdtempSync(join(tmpdir(), 'simbi-crash-'));
   const settings = {
+    DATA_DIR: folder,
     DATABASE_URL: database.url,
     MASTER_KEY: randomBytes(32).toString('hex'),
     LOG_LEVEL: 'silent',
@@ -77,6 +82,7 @@ export async function createSetup(): Promise<Setup> {
       await pair.stop();
       await ctx.db.close();
       await database.drop();
+      rmSync(folder, { recursive: true, force: true });
     },
   };
 }
