@@ -2,6 +2,9 @@
 // overridden, a silent log. Close it when done.
 
 import { randomBytes } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createVirtualClock, type VirtualClock } from '../src/platform/clock.ts';
 import { type Environment, readConfig } from '../src/platform/config.ts';
 import type { Context } from '../src/platform/context.ts';
@@ -35,7 +38,10 @@ export type TestContext = Context & {
 /** A context on a fresh database. `settings` are environment variables, as an operator would set them. */
 export async function createTestContext(settings: Environment = {}): Promise<TestContext & { close(): Promise<void> }> {
   const database = await createTestDatabase();
-  const config = readConfig({ LOG_LEVEL: 'silent', DATABASE_URL: database.url, ...WITHOUT_LIMITS, ...settings });
+  // Of its own, made when something is written to it: the newest heads of the ledger are noted down there.
+  const folder = join(tmpdir(), `simbi-data-${randomBytes(6).toString('hex')}`);
+  const fixed = { LOG_LEVEL: 'silent', DATABASE_URL: database.url, DATA_DIR: folder };
+  const config = readConfig({ ...fixed, ...WITHOUT_LIMITS, ...settings });
   const db = connectDatabase({
     url: database.url,
     poolSize: config.databasePoolSize,
@@ -60,6 +66,7 @@ export async function createTestContext(settings: Environment = {}): Promise<Tes
       await ownerDb.close();
       await db.close();
       await database.drop();
+      rmSync(folder, { recursive: true, force: true });
     },
   };
 }
