@@ -16,6 +16,7 @@ import { verifyLedger } from '../src/ledger/verify.ts';
 import { createContext } from '../src/open-context.ts';
 import { readConfig } from '../src/platform/config.ts';
 import type { Context } from '../src/platform/context.ts';
+import { connectDatabase } from '../src/platform/db.ts';
 import { createLogger } from '../src/platform/log.ts';
 import { migrate } from '../src/platform/migrate.ts';
 import { type Client, runLoad, signRequests } from './load.ts';
@@ -62,6 +63,7 @@ const env = {
   PROMPTS_PER_NUMBER_PER_DAY: '0',
   STOP_DELAY_MS: '0',
 };
+const activity = connectDatabase({ url: postgres.url, as: 'owner', poolSize: 1 });
 try {
   await migrate(postgres.url);
   const ctx = await createContext(readConfig(env), postgres.url, createLogger('error'));
@@ -73,6 +75,7 @@ try {
   printResults();
   await ctx.db.close();
 } finally {
+  await activity.close();
   await postgres.stop();
   rmSync(folder, { recursive: true, force: true });
 }
@@ -96,7 +99,7 @@ async function measure(ctx: Context, merchants: Client[], processes: number, hol
     for (const count of holders) {
       const waits: Waits = { samples: 0, active: 0, ledger: 0, locks: 0 };
       let sampling = true;
-      const sampler = sampleWaits(ctx, waits, () => sampling);
+      const sampler = sampleWaits(waits, () => sampling);
       const settledPerSecond = await settle(ctx, merchants.slice(0, count), PAYMENTS);
       sampling = false;
       await sampler;
@@ -148,9 +151,10 @@ async function settle(ctx: Context, merchants: Client[], count: number): Promise
   return count / seconds;
 }
 
-async function sampleWaits(ctx: Context, waits: Waits, goesOn: () => boolean): Promise<void> {
+/** As the owner: the service does not see what other connections do. */
+async function sampleWaits(waits: Waits, goesOn: () => boolean): Promise<void> {
   while (goesOn()) {
-    const [row] = await ctx.db.query<{ active: number; ledger: number; locks: number }>(
+    const [row] = await activity.query<{ active: number; ledger: number; locks: number }>(
       `select count(*)::int as active,
               (count(*) filter (where wait_event_type = 'Lock' and query like '%ledger_accounts%'))::int as ledger,
               (count(*) filter (where wait_event_type = 'Lock'))::int as locks
