@@ -6,6 +6,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { isAlive } from '../src/embedded-postgres/processes.ts';
 import { readConfig } from '../src/platform/config.ts';
 import { type Server, startServer } from '../src/server.ts';
@@ -14,12 +15,27 @@ import { reservePort } from './ports.ts';
 import { signBody } from './shop.ts';
 
 const PAYER = '256772123456';
+/** Only to end a test that waits for nothing, and to say what it saw. */
+const PATIENCE_MS = 120_000;
 
 /** Those that this process started and that are still there. */
 function children(): number[] {
   const text = readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, 'utf8');
   const pids = text.trim().split(' ').filter(Boolean);
   return pids.filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('sandbox-child')).map(Number);
+}
+
+/** What `look` finds; it rejects, with what it saw, while there is nothing. */
+async function until<T>(what: string, look: () => Promise<T>): Promise<T> {
+  const latest = performance.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      return await look();
+    } catch (seen) {
+      if (performance.now() > latest) throw new Error(`no ${what} after ${PATIENCE_MS} ms: ${String(seen)}`);
+      await setTimeout(100);
+    }
+  }
 }
 
 describe('the process of the sandbox', () => {
@@ -53,29 +69,30 @@ describe('the process of the sandbox', () => {
     assert.ok(file);
     const shop = { clientId: file.client_id, title: file.sender, secretKey: file.secret_key ?? '' };
     const params = { amount: 1_000, mobile: PAYER, country_id: 11, currency: 'UGX' };
-    const answer = await fetch(address('/api/v3/service-unified-collections'), {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(signBody(shop, Date.now(), params)),
+    // A machine that is busy with other tests may answer 503.
+    const ref = await until('collection', async () => {
+      const answer = await fetch(address('/api/v3/service-unified-collections'), {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(signBody(shop, Date.now(), params)),
+      });
+      const text = await answer.text();
+      return answer.ok ? (JSON.parse(text) as { data: { ref: string } }).data.ref : Promise.reject(text);
     });
-    const { data } = (await answer.json()) as { data: { ref: string } };
-    for (;;) {
-      const { prompts } = await read<{ prompts: { id: string; state: string; amount: string }[] }>(
-        `/sandbox/phone/${PAYER}`,
-      ).catch(() => ({ prompts: [] }));
-      const prompt = prompts.find(({ id, state }) => id === data.ref && state === 'prompt');
-      if (!prompt) continue;
-      const headers = { accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded' };
-      const body = new URLSearchParams({ prompt: prompt.id, pin: '1234' });
-      const done = await fetch(address(`/sandbox/phone/${PAYER}/answer`), { method: 'POST', headers, body });
-      assert.deepEqual(await done.json(), { ok: true, message: 'Paid.' });
-      break;
-    }
-    for (;;) {
-      const list = await read<{ data: Awaited<ReturnType<typeof pay>>[] }>(`/sandbox/callbacks?q=${data.ref}`);
-      const [callback] = list.data;
-      if (callback) return callback;
-    }
+    const prompt = await until(`prompt for ${ref}`, async () => {
+      const { prompts } = await read<{ prompts: { id: string; state: string }[] }>(`/sandbox/phone/${PAYER}`);
+      return (
+        prompts.find(({ id, state }) => id === ref && state === 'prompt') ?? Promise.reject(JSON.stringify(prompts))
+      );
+    });
+    const headers = { accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded' };
+    const body = new URLSearchParams({ prompt: prompt.id, pin: '1234' });
+    const done = await fetch(address(`/sandbox/phone/${PAYER}/answer`), { method: 'POST', headers, body });
+    assert.deepEqual(await done.json(), { ok: true, message: 'Paid.' });
+    return until(`callback for ${ref}`, async () => {
+      const list = await read<{ data: Awaited<ReturnType<typeof pay>>[] }>(`/sandbox/callbacks?q=${ref}`);
+      return list.data[0] ?? Promise.reject(JSON.stringify(list));
+    });
   }
 
   test('a payment goes from the prompt on the phone to the verified callback', async () => {
