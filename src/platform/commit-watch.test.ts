@@ -162,6 +162,24 @@ describe('several servers', () => {
     assert.equal(isTrustedConnection('postgres://u@localhost,db.example.org/x'), false);
     assert.equal(isTrustedConnection('postgres://u@a,b/x?sslmode=verify-full'), true);
   });
+
+  test('a former primary that cannot commit any more is left for the one that can', async () => {
+    const url = together(addressOf(postgres.url), addressOf(standby.url));
+    const db = connectDatabase({ url, as: 'owner', poolSize: 2, ...SHORT });
+    await db.query('insert into kept values (50)');
+    // Nobody has told it: it still takes changes, and its standbys follow another.
+    await waitForStandby('nobody');
+    const promoted = connectDatabase({ url: standby.url, as: 'owner', poolSize: 1 });
+    writeFileSync(join(folder, 'standby/cluster/promote'), '');
+    process.kill(standby.pid, 'SIGUSR1');
+    await until('it is promoted', async () => (await promoted.commitState()) === 'commits');
+    assert.equal(await codeOf(db.query('insert into kept values (51)')), 'outcome_unknown');
+    await until('the other is used', async () => (await codeOf(db.query('insert into kept values (52)'))) === 'done');
+    assert.equal((await promoted.query('select from kept where n = 52')).length, 1);
+    assert.equal(await db.commitState(), 'commits');
+    await Promise.all([db.close(), promoted.close()]);
+    await waitForStandby('');
+  });
 });
 
 /** A place that connections go through; moved, it ends those it has. `refused`: a statement at which it ends the connection. */

@@ -4,12 +4,20 @@
 //
 // A commit that waits is never cancelled: PostgreSQL would then show it to others although no standby has it, and a failover
 // would take back what they were told.
+//
+// Where the URL names several servers, the others are asked as well. A primary that nobody could tell of its successor goes on to
+// take changes, but its standbys have left it: of two servers that say they are the primary, the one that commits is.
 
 import type pg from 'pg';
+import type { DatabaseServers } from './database-servers.ts';
 import { Problem } from './errors.ts';
 
 /** A commit that takes longer is a reason to ask. */
 const SLOW_MS = 3_000;
+/** The same where another server may have taken over. */
+const SLOW_WITH_OTHERS_MS = 1_000;
+/** A server that has not answered by then may have a successor. */
+const LOOK_ELSEWHERE_MS = 300;
 /** How long the server may take to commit next to nothing. */
 const ANSWER_MS = 2_000;
 /** While it does not answer: how often we look whether it is still the same server. */
@@ -34,29 +42,48 @@ export interface CommitWatch {
   close(): Promise<void>;
 }
 
-export function createCommitWatch(connect: () => Promise<pg.Client>): CommitWatch {
+/** `connect`: a connection of its own to a server, or to the one that the pool uses. */
+export type Connect = (url?: string) => Promise<pg.Client>;
+
+export function createCommitWatch(connect: Connect, servers: DatabaseServers): CommitWatch {
   /** When each commit under way was sent, oldest first. */
   const underWay = new Set<{ readonly sentAt: number }>();
-  const asker = createAsker(connect);
+  const asker = createAsker(connect, servers);
+  const slowMs = servers.count > 1 ? SLOW_WITH_OTHERS_MS : SLOW_MS;
+  let timer: NodeJS.Timeout | null = null;
+
+  function askIfSlow(): void {
+    const [oldest] = underWay;
+    if (oldest && performance.now() - oldest.sentAt > slowMs) void asker.ask();
+  }
+  /** Also where no other change comes that would look. */
+  function look(): void {
+    timer = null;
+    askIfSlow();
+    if (underWay.size > 0) timer = setTimeout(look, slowMs).unref();
+  }
 
   return {
     require() {
       if (asker.isStalled()) throw new Problem('database_unavailable', { retryAfterSeconds: 1 });
-      const [oldest] = underWay;
-      if (oldest && performance.now() - oldest.sentAt > SLOW_MS) void asker.ask();
+      askIfSlow();
     },
     async watch(commit) {
       const entry = { sentAt: performance.now() };
       underWay.add(entry);
+      timer ??= setTimeout(look, slowMs).unref();
       try {
         return await commit;
       } finally {
         underWay.delete(entry);
-        if (performance.now() - entry.sentAt > SLOW_MS) void asker.ask();
+        if (performance.now() - entry.sentAt > slowMs) void asker.ask();
       }
     },
     check: () => asker.ask(),
-    close: () => asker.close(),
+    async close() {
+      if (timer) clearTimeout(timer);
+      await asker.close();
+    },
   };
 }
 
@@ -67,7 +94,7 @@ interface Asker {
 }
 
 /** Asks on a connection of its own, one question at a time. */
-function createAsker(connect: () => Promise<pg.Client>): Asker {
+function createAsker(connect: Connect, servers: DatabaseServers): Asker {
   let client: pg.Client | null = null;
   let asking: Promise<CommitState> | null = null;
   let stalled = false;
@@ -82,17 +109,32 @@ function createAsker(connect: () => Promise<pg.Client>): Asker {
   async function ask(): Promise<CommitState> {
     client ??= await connect().catch(() => null);
     if (!client) return 'away';
-    const asked = client.query<{ state: CommitState }>(COMMIT_SOMETHING).then(
-      ({ rows }) => rows[0]?.state ?? 'away',
-      () => 'away' as const,
-    );
-    const state = await Promise.race([asked, after(ANSWER_MS, 'stalled' as const)]);
+    const asked = commitSomething(client);
+    const state = await Promise.race([asked, movedUnless(asked), after(ANSWER_MS, 'stalled' as const)]);
     if (state === 'away') await drop();
+    if (state === 'moved') {
+      await drop();
+      return 'commits';
+    }
     if (state === 'stalled' && !closed) {
       stalled = true;
       void waitForEnd(asked, await serverOf(connect));
     }
     return state;
+  }
+
+  /** Resolves when another server has taken over; never if this one answers soon, or there is no other. */
+  async function movedUnless(asked: Promise<CommitState>): Promise<'moved'> {
+    const quick = await Promise.race([asked, after(LOOK_ELSEWHERE_MS, null)]);
+    if (quick === null && (await moveElsewhere())) return 'moved';
+    return new Promise<never>(() => undefined);
+  }
+
+  /** Goes to the server among the others that commits, if there is one. */
+  async function moveElsewhere(): Promise<boolean> {
+    const found = closed ? null : await findCommitting(servers.others, connect);
+    if (found !== null) servers.moveTo(found);
+    return found !== null;
   }
 
   /** The question stays open until it is answered, or another server is there to ask. */
@@ -103,7 +145,7 @@ function createAsker(connect: () => Promise<pg.Client>): Asker {
     });
     while (open && !closed) {
       await Promise.race([asked, after(LOOK_AGAIN_MS, null)]);
-      if (open && (await serverOf(connect)) !== server) break;
+      if (open && ((await moveElsewhere()) || (await serverOf(connect)) !== server)) break;
     }
     // A connection that may have waited for a server that is gone is not used again.
     await drop();
@@ -128,8 +170,27 @@ function createAsker(connect: () => Promise<pg.Client>): Asker {
   };
 }
 
+function commitSomething(client: pg.Client): Promise<CommitState> {
+  return client.query<{ state: CommitState }>(COMMIT_SOMETHING).then(
+    ({ rows }) => rows[0]?.state ?? 'away',
+    () => 'away' as const,
+  );
+}
+
+/** The first of these servers that commits; null: none does. */
+function findCommitting(urls: readonly string[], connect: Connect): Promise<string | null> {
+  const answers = urls.map(async (url) => {
+    const client = await connect(url);
+    const state = await Promise.race([commitSomething(client), after(ANSWER_MS, 'stalled' as const)]);
+    void client.end().catch(() => undefined);
+    if (state !== 'commits') throw new Error(state);
+    return url;
+  });
+  return Promise.any(answers).catch(() => null);
+}
+
 /** Which server answers now; null: none does. */
-async function serverOf(connect: () => Promise<pg.Client>): Promise<string | null> {
+async function serverOf(connect: Connect): Promise<string | null> {
   const client = await connect().catch(() => null);
   if (!client) return null;
   try {

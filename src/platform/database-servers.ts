@@ -1,12 +1,15 @@
 // Connections to a database that several servers hold, of which one takes changes: the URL names all of them, and a connection
 // is made to the one that does. With one server this is what the driver does.
 
+import { Socket } from 'node:net';
 import pg from 'pg';
 import { serversOf } from './database-url.ts';
 
 /** The servers of one URL, and which of them took changes last. Shared by all connections of a pool. */
 export class DatabaseServers {
   readonly #urls: string[];
+  /** Of the connections that are open, with the server of each. */
+  readonly #sockets = new Map<Socket, string>();
   #current = 0;
 
   constructor(databaseUrl: string) {
@@ -21,9 +24,26 @@ export class DatabaseServers {
     return this.#urls[this.#current] ?? '';
   }
 
+  get others(): string[] {
+    return this.#urls.filter((url) => url !== this.current);
+  }
+
   /** This one is away or a standby: the next connection goes to another. */
   leave(url: string): void {
     if (url === this.current) this.#current = (this.#current + 1) % this.#urls.length;
+  }
+
+  /** This one has taken over. Connections to the others end, whatever they wait for: nothing that they send will be committed. */
+  moveTo(url: string): void {
+    this.#current = Math.max(0, this.#urls.indexOf(url));
+    for (const [socket, server] of this.#sockets) if (server !== url) socket.destroy();
+  }
+
+  openSocket(url: string): Socket {
+    const socket = new Socket();
+    this.#sockets.set(socket, url);
+    socket.once('close', () => this.#sockets.delete(socket));
+    return socket;
   }
 }
 
@@ -37,7 +57,7 @@ export function clientOf(servers: DatabaseServers): typeof pg.Client {
 
     constructor(config: pg.ClientConfig = {}) {
       const url = servers.current;
-      super({ ...config, connectionString: url });
+      super({ ...config, connectionString: url, stream: () => servers.openSocket(url) });
       this.#url = url;
       // The pool listens only after `connect`. A connection that breaks before rejects the question below; without a listener
       // Node would stop the process.
@@ -69,9 +89,11 @@ export function clientOf(servers: DatabaseServers): typeof pg.Client {
   };
 }
 
-/** One connection outside a pool, to the server that takes changes. */
-export async function connectClient(config: pg.ClientConfig & { connectionString: string }): Promise<pg.Client> {
-  const servers = new DatabaseServers(config.connectionString);
+/** One connection outside a pool, to the server that takes changes. `servers`: those of a pool, to go where it goes. */
+export async function connectClient(
+  config: pg.ClientConfig & { connectionString: string },
+  servers = new DatabaseServers(config.connectionString),
+): Promise<pg.Client> {
   const Client = clientOf(servers);
   for (let left = servers.count; ; left--) {
     const client = new Client(servers.count === 1 ? config : { ...config, connectionString: servers.current });

@@ -13,6 +13,7 @@ import { SERVICE_ROLE, TENANT_ROLE } from './database-roles.ts';
 import { clientOf, connectClient, DatabaseServers } from './database-servers.ts';
 import { asRole, isPooled } from './database-url.ts';
 import { Problem } from './errors.ts';
+import { createReachable } from './reachable.ts';
 
 const STATEMENT_TIMEOUT_MS = 8_000;
 /**
@@ -125,7 +126,7 @@ export function connectDatabase(options: DatabaseOptions): Database {
 /** What all statements of one database share. */
 type Shared = {
   pool: pg.Pool;
-  servers: DatabaseServers;
+  connect: () => Promise<pg.PoolClient>;
   commits: CommitWatch;
   counters: Database['counters'];
   /** What every transaction begins with, because its connection cannot keep it; null: the connection is ours and does. */
@@ -173,10 +174,13 @@ function openPool(options: DatabaseOptions): Shared {
     // A connection that breaks while in use rejects its query; the event itself needs no other handling.
     client.on('error', () => undefined);
   });
-  const commits = createCommitWatch(() => connectClient(connection));
+  const commits = createCommitWatch(
+    (url) => (url ? connectClient({ ...connection, connectionString: url }) : connectClient(connection, servers)),
+    servers,
+  );
   const settings = pooled ? settingsOf(role, timeouts) : null;
   const counters = { statements: 0, commits: 0 };
-  return { pool, servers, commits, doubtful, settings, isDistributed: null, counters };
+  return { pool, connect: createReachable(pool, servers), commits, doubtful, settings, isDistributed: null, counters };
 }
 
 /** `set local`: they end with the transaction, so the next that is lent the connection has none of them. */
@@ -200,20 +204,6 @@ type Session = {
   hasChanged(): boolean;
 };
 
-/** A connection that cannot be made to one server is tried with the others. */
-async function connectFrom({ pool, servers }: Shared): Promise<pg.PoolClient> {
-  for (let left = servers.count; ; left--)
-    try {
-      return await pool.connect();
-    } catch (error) {
-      if (left > 1) continue;
-      const problem = new Problem('database_unavailable', { retryAfterSeconds: 1 });
-      // For who starts the service; requests are not answered with it.
-      problem.cause = error;
-      throw problem;
-    }
-}
-
 /** Null: the connection failed. The statement that borrowed it says so. */
 async function readIsDistributed(client: pg.PoolClient): Promise<boolean | null> {
   const text = `select exists (select from pg_proc where proname = '${DISTRIBUTED_MARK}') as yes`;
@@ -222,7 +212,7 @@ async function readIsDistributed(client: pg.PoolClient): Promise<boolean | null>
 }
 
 async function borrow(shared: Shared): Promise<Session> {
-  const client = await connectFrom(shared);
+  const client = await shared.connect();
   shared.isDistributed ??= await readIsDistributed(client);
   let hasEnded = false;
   let hasChanged = false;
