@@ -14,7 +14,7 @@ import type { Answer, Requests } from './requests.ts';
 const COUNTRY = 11;
 const PAYER = '256772123000';
 const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 8_000;
+const LONGEST_PAUSE_MS = 20_000;
 /** After the end of the schedule, for those that have no answer yet. */
 const LAST_TRIES_MS = 120_000;
 
