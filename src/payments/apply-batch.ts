@@ -1,13 +1,11 @@
 // Applies the outcomes that wait together, in one transaction. If one of them cannot be applied, each is applied alone and
 // that one is set aside: its transaction stays open, is asked about again, and has a case.
-//
-// Two processes that post to the wallet of one holder take turns at its row, and a batch has many holders: soon every process would
-// wait for every other. So a batch leaves out the holders of a batch that another process is writing; they are in its next one.
 
-import { isDataError, type Statement, type Tx } from '../platform/db.ts';
+import { isDataError, type Tx } from '../platform/db.ts';
 import { holderOfUuid } from '../platform/ids.ts';
 import type { PaymentsContext } from './context.ts';
 import { describeObservation } from './evidence.ts';
+import { DEFERRED, type InTurn, takeTurns } from './holder-turns.ts';
 import { type Applied, type AppliedOutcomes, applyOutcomes } from './outcomes.ts';
 import { mayPass, quarantine } from './quarantine.ts';
 import type { EvidenceSource, Outcome } from './states.ts';
@@ -16,16 +14,10 @@ import { readTransactions, refOf } from './transactions.ts';
 /** A member who decides is answered with the error instead. */
 const FROM_OPERATOR: ReadonlySet<EvidenceSource> = new Set(['submit', 'callback', 'matched', 'poll', 'statement']);
 
-export type QueuedOutcome = {
-  outcome: Outcome;
-  /** False: it was left out often enough, and now waits for its turn. */
-  mayBeDeferred: boolean;
-};
+export type AppliedBatch = { applied: (Applied | typeof DEFERRED)[]; events: AppliedOutcomes['events'] };
 
-export type AppliedBatch = { applied: (Applied | 'deferred')[]; events: AppliedOutcomes['events'] };
-
-export async function applyBatch(ctx: PaymentsContext, queued: readonly QueuedOutcome[]): Promise<AppliedBatch> {
-  const outcomes = queued.map(({ outcome }) => outcome);
+export async function applyBatch(ctx: PaymentsContext, queued: readonly InTurn<Outcome>[]): Promise<AppliedBatch> {
+  const outcomes = queued.map(({ item }) => item);
   try {
     return await ctx.db.transaction((tx) => applyFree(tx, ctx, queued));
   } catch (error) {
@@ -43,28 +35,12 @@ export async function applyBatch(ctx: PaymentsContext, queued: readonly QueuedOu
   }
 }
 
-/** "outc" in ASCII, beside the number of a holder: one batch at a time has it. It holds nothing back but other batches. */
-const HOLDER_LOCK = 0x6f757463;
-const TAKE_HOLDERS: Statement = {
-  name: 'take_holders',
-  text: `select holder_id from unnest($1::bigint[]) as holder_id where pg_try_advisory_xact_lock(${HOLDER_LOCK}, holder_id::int)`,
-};
-
-/** Without those whose holder is in the batch of another process. If that would leave none, this one waits for its turn. */
-async function applyFree(tx: Tx, ctx: PaymentsContext, queued: readonly QueuedOutcome[]): Promise<AppliedBatch> {
-  const holders = [...new Set(queued.map(({ outcome }) => holderOfUuid(outcome.transactionId)))];
-  const rows = await tx.query<{ holder_id: bigint }>(TAKE_HOLDERS, [holders]);
-  const free = new Set(rows.map(({ holder_id }) => holder_id));
-  const isTaken = ({ outcome, mayBeDeferred }: QueuedOutcome) =>
-    !mayBeDeferred || free.size === 0 || free.has(holderOfUuid(outcome.transactionId));
-  const taken = queued.filter(isTaken);
-  const { applied, events } = await applyOutcomes(
-    tx,
-    ctx,
-    taken.map(({ outcome }) => outcome),
-  );
-  const byItem = new Map(taken.map((item, index) => [item, applied[index]]));
-  return { applied: queued.map((item) => byItem.get(item) ?? 'deferred'), events };
+async function applyFree(tx: Tx, ctx: PaymentsContext, queued: readonly InTurn<Outcome>[]): Promise<AppliedBatch> {
+  const { taken, isTaken } = await takeTurns(tx, queued, ({ transactionId }) => [holderOfUuid(transactionId)]);
+  if (taken.length === 0) return { applied: queued.map(() => DEFERRED), events: [] };
+  const { applied, events } = await applyOutcomes(tx, ctx, taken);
+  let next = 0;
+  return { applied: queued.map((entry) => (isTaken(entry) && applied[next++]) || DEFERRED), events };
 }
 
 function setAside(ctx: PaymentsContext, outcome: Outcome, error: string): Promise<AppliedOutcomes> {

@@ -4,18 +4,18 @@
 
 import { findHolder } from '../holders/holders.ts';
 import { readLostHead } from '../ledger/lost-history.ts';
-import { createBatch } from '../platform/batch.ts';
 import { failpoint } from '../platform/failpoint.ts';
 import { createWaker } from '../platform/jobs.ts';
 import { readLastRestore } from '../platform/restores.ts';
 import { callResult } from '../rails/breakers.ts';
 import type { Observation } from '../rails/rail.ts';
-import { applyBatch, type QueuedOutcome } from './apply-batch.ts';
+import { applyBatch } from './apply-batch.ts';
 import { type CallLimits, createCallLimits } from './call-limits.ts';
 import { canBeAsked, capabilitiesFor } from './capabilities.ts';
 import { PAYMENTS_JOB, type PaymentsContext } from './context.ts';
 import { enterFloatGate, forgetFloat, type GateAnswer } from './float-gate.ts';
 import { holdPayout, isRefusedForFloat } from './float-waits.ts';
+import { createTurnBatch, DEFERRED, type TurnBatch } from './holder-turns.ts';
 import { isSentAsPayout, queryOperator, type SubmitReply, submitToOperator } from './operator-calls.ts';
 import { claimHints, concludeHint, forgetHint } from './operator-hints.ts';
 import type { Applied } from './outcomes.ts';
@@ -36,8 +36,6 @@ const MAX_ASKED = 10_000;
 const SUSPENDED_PAUSE_MS = 60_000;
 /** Payers wait for outcomes, so the rest is short; it leaves half of the time to requests. */
 const OUTCOME_REST = { times: 1, longestMs: 50 } as const;
-/** How often an outcome may be left to the next batch, because another process has a batch with its holder. */
-const MAX_DEFERRALS = 8;
 /** How long a submit waits when the operator has too many calls before it. */
 const TURN_PAUSE_MS = 2_000;
 /** How long a submit waits when a call that must come before it was not answered. */
@@ -139,11 +137,10 @@ export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
   };
 }
 
-type OutcomeBatch = { add(outcome: Outcome): Promise<Applied>; idle(): Promise<void> };
+type OutcomeBatch = TurnBatch<Outcome, Applied>;
 
 function createOutcomeBatch(ctx: PaymentsContext): OutcomeBatch {
-  const underWay = new Set<Promise<Applied>>();
-  const batch = createBatch<QueuedOutcome, Applied | 'deferred'>({
+  return createTurnBatch({
     maxItems: 256,
     maxWaiting: 20_000,
     concurrency: 1,
@@ -151,7 +148,7 @@ function createOutcomeBatch(ctx: PaymentsContext): OutcomeBatch {
     observe: (items) => ctx.metrics.batchItems.observe({ batch: 'outcomes' }, items),
     async run(items) {
       const { applied, events } = await applyBatch(ctx, items);
-      const done = applied.filter((each) => each !== 'deferred');
+      const done = applied.filter((each) => each !== DEFERRED);
       failpoint('outcomes-committed', ...done.flatMap(({ transaction }) => transaction?.direction ?? []));
       for (const { transaction, effect } of done)
         if (transaction && effect === 'applied')
@@ -160,24 +157,6 @@ function createOutcomeBatch(ctx: PaymentsContext): OutcomeBatch {
       return applied;
     },
   });
-
-  async function applyInTurn(outcome: Outcome): Promise<Applied> {
-    for (let deferrals = 0; ; deferrals++) {
-      const applied = await batch.add({ outcome, mayBeDeferred: deferrals < MAX_DEFERRALS });
-      if (applied !== 'deferred') return applied;
-    }
-  }
-
-  return {
-    add(outcome) {
-      const applied = applyInTurn(outcome).finally(() => underWay.delete(applied));
-      underWay.add(applied);
-      return applied;
-    },
-    async idle() {
-      while (underWay.size > 0) await Promise.allSettled(underWay);
-    },
-  };
 }
 
 /** Limits how often requests for the status make us query the operator about one transaction. */

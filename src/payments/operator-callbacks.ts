@@ -10,6 +10,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { createDueFloor } from '../platform/due-floor.ts';
 import { failpoint } from '../platform/failpoint.ts';
+import { holderOfUuid } from '../platform/ids.ts';
 import { perProcess } from '../platform/memory.ts';
 import { createFailureCounter, createRateLimiter } from '../platform/rate-limit.ts';
 import { hideCredentials } from '../rails/evidence.ts';
@@ -25,6 +26,7 @@ import { capabilitiesFor } from './capabilities.ts';
 import type { PaymentsContext } from './context.ts';
 import { recordDebts } from './debts.ts';
 import { applyDisputeNotice, type DisputeReport } from './dispute-notices.ts';
+import { createTurnBatch, DEFERRED, type InTurn, type TurnBatch, takeTurns } from './holder-turns.ts';
 import { type IncomingPayment, receivePayments } from './incoming-payments.ts';
 import { checkObservation, checkPayment, referenceError } from './observations.ts';
 import { recordBalances } from './operator-balances.ts';
@@ -89,17 +91,17 @@ export function createOperatorInbox(ctx: PaymentsContext): OperatorInbox {
       strangers.addHint(remoteAddress === null ? null : addressShareOf({ ip: remoteAddress })),
   };
 
-  const applying: Batch<InboxRow, void> = createBatch({
+  const applying: TurnBatch<InboxRow, void> = createTurnBatch({
     maxItems: 256,
     maxWaiting: 20_000,
     concurrency: 1,
     rest: APPLYING_REST,
     observe: (items) => ctx.metrics.batchItems.observe({ batch: 'operator_callbacks' }, items),
-    async run(rows) {
-      const events = await applyMessages(inbox, rows);
+    async run(queued) {
+      const { events, deferred } = await applyMessages(inbox, queued);
       failpoint('inbox-applied');
       ctx.sendCallbacksNow(events);
-      return rows.map(() => undefined);
+      return queued.map(({ item }) => (deferred.has(item) ? DEFERRED : undefined));
     },
   });
 
@@ -231,37 +233,70 @@ type Reading =
   | { kind: 'nothing'; row: InboxRow }
   | { kind: 'bad'; report: BadReport; row: InboxRow };
 
-/** Applies all messages in one transaction. If that cannot be done, each is applied alone, so that none blocks another. */
-async function applyMessages(ctx: InboxContext, rows: InboxRow[]): Promise<RecordedEvent[]> {
-  const messages = rows.map((row) => ({ rows: [row], readings: readMessage(ctx, row) }));
+type AppliedMessages = { events: RecordedEvent[]; deferred: ReadonlySet<InboxRow> };
+
+/**
+ * Applies all messages in one transaction, but those whose holders another one has. If that cannot be done, each is applied alone,
+ * so that none blocks another.
+ */
+async function applyMessages(ctx: InboxContext, queued: readonly InTurn<InboxRow>[]): Promise<AppliedMessages> {
+  const messages = queued.map(({ item, mayBeDeferred }) => ({
+    item: { rows: [item], readings: readMessage(ctx, item) },
+    mayBeDeferred,
+  }));
   if (messages.length > 1)
     try {
-      return await applyWhole(ctx, { rows, readings: messages.flatMap(({ readings }) => readings) });
+      return await applyFree(ctx, messages);
     } catch (error) {
       if (concernsAll(error)) throw error;
       ctx.log.warn({ err: error }, 'operator callbacks are applied one by one');
     }
   const events: RecordedEvent[] = [];
   let left = 0;
-  for (const message of messages)
+  for (const { item } of messages)
     try {
-      events.push(...(await applyMessage(ctx, message)));
+      events.push(...(await applyMessage(ctx, item)));
     } catch (error) {
       if (concernsAll(error) || ++left > MAX_LEFT) throw error;
       ctx.log.warn({ err: error }, 'an operator callback waits for the next pass');
     }
-  return events;
+  return { events, deferred: new Set() };
 }
 
 type ReadMessages = { rows: InboxRow[]; readings: Reading[] };
 
-/** Applies and deletes messages in one transaction. */
-function applyWhole(ctx: InboxContext, { rows, readings }: ReadMessages): Promise<RecordedEvent[]> {
+function applyFree(ctx: InboxContext, messages: readonly InTurn<ReadMessages>[]): Promise<AppliedMessages> {
   return ctx.db.transaction(async (tx) => {
-    const events = await applyReadings(tx, ctx, readings);
-    await deleteMessages(tx, rows);
-    return events;
+    const { taken, isTaken } = await takeTurns(tx, messages, ({ readings }) => readings.flatMap(holderOf));
+    const deferred = new Set(messages.filter((each) => !isTaken(each)).flatMap(({ item }) => item.rows));
+    const rows = taken.flatMap((each) => each.rows);
+    if (rows.length === 0) return { events: [], deferred };
+    return {
+      events: await applyAndDelete(
+        tx,
+        ctx,
+        rows,
+        taken.flatMap(({ readings }) => readings),
+      ),
+      deferred,
+    };
   });
+}
+
+/** Whose wallet it changes, where that is known before it is applied. */
+function holderOf(reading: Reading): bigint[] {
+  return reading.kind === 'outcome' ? [holderOfUuid(reading.outcome.transactionId)] : [];
+}
+
+function applyWhole(ctx: InboxContext, { rows, readings }: ReadMessages): Promise<RecordedEvent[]> {
+  return ctx.db.transaction((tx) => applyAndDelete(tx, ctx, rows, readings));
+}
+
+/** Applies and deletes messages in one transaction. */
+async function applyAndDelete(tx: Tx, ctx: InboxContext, rows: InboxRow[], readings: Reading[]) {
+  const events = await applyReadings(tx, ctx, readings);
+  await deleteMessages(tx, rows);
+  return events;
 }
 
 async function applyMessage(ctx: InboxContext, message: ReadMessages): Promise<RecordedEvent[]> {
