@@ -55,7 +55,10 @@ export async function end(process: Launched, patienceMs: number): Promise<void> 
   if (process.hasEnded()) return;
   signal(process.pid, 'SIGCONT');
   signal(process.pid, 'SIGTERM');
-  await Promise.race([process.ended, wait(patienceMs, undefined, { ref: false })]);
+  // Node would end before this: nothing else may keep it waiting.
+  const patience = new AbortController();
+  await Promise.race([process.ended, wait(patienceMs, undefined, { signal: patience.signal }).catch(() => undefined)]);
+  patience.abort();
   if (!process.hasEnded()) for (const pid of treeOf(process.pid)) signal(pid, 'SIGKILL');
 }
 
