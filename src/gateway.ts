@@ -21,6 +21,11 @@ import { startWorkers, type Workers } from './worker.ts';
 const DRAIN_MS = 8_000;
 const IDLE_SWEEP_MS = 50;
 const POOL_CLOSE_MS = 1_000;
+/**
+ * Connections that wait to be taken. Where a burst brings more, the system drops them, and their callers try again only after
+ * seconds. Linux takes 4,096 at most unless told otherwise; Node asks for 511.
+ */
+const LISTEN_BACKLOG = 4_096;
 
 export type GatewayOptions = {
   /** With a port that is known. */
@@ -165,7 +170,7 @@ async function within(until: number, work: Promise<unknown> | undefined): Promis
 
 async function listen(app: HttpServer, config: Config): Promise<void> {
   try {
-    await app.listen({ port: config.port, host: config.host });
+    await app.listen({ port: config.port, host: config.host, backlog: LISTEN_BACKLOG });
   } catch (error) {
     throw listenError(error as NodeJS.ErrnoException, config);
   }
