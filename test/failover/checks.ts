@@ -48,7 +48,7 @@ type Row = {
 export type CheckParts = {
   databaseUrl: string;
   settings: Record<string, string>;
-  merchant: Merchant;
+  merchants: readonly Merchant[];
   operator: RunningOperator;
   receiver: Receiver;
 };
@@ -81,28 +81,28 @@ export async function checkOutcome(parts: CheckParts, operations: readonly Opera
 type Settled = { rows: Row[]; sentLater: number; settledAfterMs: number };
 
 /** Waits until every payment has ended and was reported, or waits for a person. */
-async function settle({ merchant, receiver }: CheckParts, db: pg.Client): Promise<Settled> {
+async function settle({ merchants, receiver }: CheckParts, db: pg.Client): Promise<Settled> {
   const started = performance.now();
   const later = new Set<string>();
   for (;;) {
     const settledAfterMs = performance.now() - started;
     const isLate = settledAfterMs > SETTLE_MS;
-    if (isLate || (await countOpen(db, merchant)) === 0) {
-      const rows = await readRows(db, merchant);
+    if (isLate || (await countOpen(db, merchants)) === 0) {
+      const rows = await readRows(db, merchants);
       if (isLate || missingCallbacks(rows, receiver) === 0) return { rows, sentLater: later.size, settledAfterMs };
     }
-    for (const id of settledAfterMs > IN_TRANSIT_MS ? await believeOperator(db, merchant) : []) later.add(id);
+    for (const id of settledAfterMs > IN_TRANSIT_MS ? await believeOperator(db, merchants) : []) later.add(id);
     await wait(LOOK_AGAIN_MS);
   }
 }
 
 /** Without those that wait for a person. */
-async function countOpen(db: pg.Client, { holderId }: Merchant): Promise<number> {
+async function countOpen(db: pg.Client, merchants: readonly Merchant[]): Promise<number> {
   const { rows } = await db.query<{ count: string }>(
-    `select count(*) from transactions t where t.holder_id = $1 and t.status in ('pending', 'processing') and not exists (
+    `select count(*) from transactions t where t.holder_id = any ($1) and t.status in ('pending', 'processing') and not exists (
        select from cases c
        where c.holder_id = t.holder_id and c.transaction_id = t.id and c.status = 'open' and c.kind like '%_not_found')`,
-    [holderId],
+    [merchants.map(({ holderId }) => holderId)],
   );
   return Number(rows[0]?.count ?? 0);
 }
@@ -111,24 +111,24 @@ async function countOpen(db: pg.Client, { holderId }: Merchant): Promise<number>
  * pawaPay's word that it does not know a payment is believed fifteen minutes after it was sent, because it may still be on its way.
  * Here nothing is on its way any more, so that time is let pass at once.
  */
-async function believeOperator(db: pg.Client, { holderId }: Merchant): Promise<string[]> {
+async function believeOperator(db: pg.Client, merchants: readonly Merchant[]): Promise<string[]> {
   const { rows } = await db.query<{ id: string }>(
     `update payment_jobs set submitted_at = submitted_at - interval '1 hour', due_at = now()
-     where holder_id = $1 and kind = 'query' and submitted_at > now() - interval '50 minutes'
+     where holder_id = any ($1) and kind = 'query' and submitted_at > now() - interval '50 minutes'
        and submitted_at < now() - interval '${IN_TRANSIT_MS} milliseconds'
      returning transaction_id as id`,
-    [holderId],
+    [merchants.map(({ holderId }) => holderId)],
   );
   return rows.map(({ id }) => id);
 }
 
-async function readRows(db: pg.Client, { holderId }: Merchant): Promise<Row[]> {
+async function readRows(db: pg.Client, merchants: readonly Merchant[]): Promise<Row[]> {
   const { rows } = await db.query<Row>(
     `select t.holder_id, t.id, t.direction, t.status, t.amount, coalesce(t.invoice_no, t.reference_1) as reference,
        (select c.kind from cases c
         where c.holder_id = t.holder_id and c.transaction_id = t.id and c.status = 'open' limit 1) as case_kind
-     from transactions t where t.holder_id = $1`,
-    [holderId],
+     from transactions t where t.holder_id = any ($1)`,
+    [merchants.map(({ holderId }) => holderId)],
   );
   return rows;
 }

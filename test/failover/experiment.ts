@@ -8,7 +8,7 @@ import { createLogger } from '../../src/platform/log.ts';
 import { checkOutcome } from './checks.ts';
 import { type GatewaySettings, type Roles, type RunningGateway, startGateway, startOperator } from './gateway.ts';
 import { KINDS, type Kind, type Load, type Operation, type Rates, startLoad } from './load.ts';
-import { createMerchant } from './merchant.ts';
+import { createMerchants } from './merchant.ts';
 import { type Monitor, startMonitor } from './monitor.ts';
 import { until } from './processes.ts';
 import { startReceiver } from './receiver.ts';
@@ -53,11 +53,12 @@ export async function openExperiment(options: ExperimentOptions): Promise<(scena
   const gateway = await startGateway(folder, settings, options.roles);
   onClose(() => gateway.stop());
   const ctx = await createContext(readConfig(settings), databaseUrl, createLogger('silent'));
-  const merchant = await createMerchant(ctx, gateway.url, operator, receiver);
+  const merchants = await createMerchants(ctx, gateway.url, operator, receiver);
   await ctx.db.close();
   const requests = createRequests(gateway.url);
   onClose(() => requests.close());
-  const parts = { merchant, requests, receiver, gatewayUrl: gateway.url };
+  let payouts = 0;
+  const parts = { merchants, requests, receiver, nextPayout: () => payouts++ };
   const operations: Operation[] = [];
   const first = startLoad(parts, FIRST_RATES);
   onClose(() => first.abort());
@@ -76,7 +77,7 @@ export async function openExperiment(options: ExperimentOptions): Promise<(scena
     await load.stop();
     operations.push(...load.operations);
     say('waiting until every payment has ended, and checking');
-    const outcome = await checkOutcome({ databaseUrl, settings, merchant, operator, receiver }, operations);
+    const outcome = await checkOutcome({ databaseUrl, settings, merchants, operator, receiver }, operations);
     return {
       title: scenario.title,
       promotes: scenario.promotes,

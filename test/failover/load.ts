@@ -13,6 +13,8 @@ import type { Answer, Requests } from './requests.ts';
 
 const COUNTRY = 11;
 const PAYER = '256772123000';
+/** The request did not arrive in time, or there were too many: nothing was done. */
+const NOT_NOW: readonly number[] = [408, 429];
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 20_000;
 /** After the end of the schedule, for those that have no answer yet. */
@@ -41,7 +43,15 @@ export interface Load {
   abort(): void;
 }
 
-type Parts = { merchant: Merchant; requests: Requests; receiver: Receiver; gatewayUrl: string };
+type Parts = {
+  merchants: readonly Merchant[];
+  requests: Requests;
+  receiver: Receiver;
+  /** Counts payouts over all loads of a run: no two of them may look like a repetition. */
+  nextPayout: () => number;
+};
+
+type Actor = { merchant: Merchant; requests: Requests };
 
 export function startLoad(parts: Parts, rates: Rates): Load {
   const operations: Operation[] = [];
@@ -53,12 +63,17 @@ export function startLoad(parts: Parts, rates: Rates): Load {
     operations.push(begun);
     return begun;
   };
+  const ofMerchant = (index: number): Actor => {
+    const merchant = parts.merchants[index % parts.merchants.length];
+    if (!merchant) throw new Error('there is no merchant');
+    return { merchant, requests: parts.requests };
+  };
   const works: Record<Kind, (index: number) => Promise<void>> = {
-    collection: () => collect(parts, begin('collection'), patience.signal),
-    payout: (index) => payOut(parts, begin('payout'), index, patience.signal),
+    collection: (index) => collect(ofMerchant(index), begin('collection'), patience.signal),
+    payout: (index) => payOut(ofMerchant(index), begin('payout'), parts.nextPayout(), patience.signal),
     async refund() {
       const paid = parts.receiver.takePaid();
-      if (paid) await refund(parts, begin('refund'), paid, patience.signal);
+      if (paid) await refund(ofMerchant(paid.merchant), begin('refund'), paid.ref, patience.signal);
     },
   };
   const running = Promise.all(
@@ -79,22 +94,27 @@ export function startLoad(parts: Parts, rates: Rates): Load {
   };
 }
 
-async function collect(parts: Parts, operation: Operation, patience: AbortSignal): Promise<void> {
+async function collect(actor: Actor, operation: Operation, patience: AbortSignal): Promise<void> {
   const { reference } = operation;
   const params = { amount: 1000, mobile: PAYER, country_id: COUNTRY, currency: CURRENCY };
   await repeat(operation, patience, () =>
-    signed(parts, PATHS.collect, { ...params, third_party_reference_1: reference }, reference),
+    signed(actor, PATHS.collect, { ...params, third_party_reference_1: reference }, reference),
   );
 }
 
-async function refund(parts: Parts, operation: Operation, paid: string, patience: AbortSignal): Promise<void> {
+async function refund(actor: Actor, operation: Operation, paid: string, patience: AbortSignal): Promise<void> {
   const { reference } = operation;
-  const params = { id: paid, amount: 100, third_party_reference_1: reference, callback_url: parts.receiver.url };
-  await repeat(operation, patience, () => signed(parts, PATHS.refund, params, reference));
+  const params = {
+    id: paid,
+    amount: 100,
+    third_party_reference_1: reference,
+    callback_url: actor.merchant.callbackUrl,
+  };
+  await repeat(operation, patience, () => signed(actor, PATHS.refund, params, reference));
 }
 
 function signed(
-  { merchant, requests }: Parts,
+  { merchant, requests }: Actor,
   path: string,
   params: Record<string, string | number>,
   key: string,
@@ -104,23 +124,22 @@ function signed(
 }
 
 /** As a person in the console: the form, then the page that shows it once more, confirmed. The form counts once. */
-async function payOut(parts: Parts, operation: Operation, index: number, patience: AbortSignal): Promise<void> {
+async function payOut(actor: Actor, operation: Operation, number: number, patience: AbortSignal): Promise<void> {
   const { reference } = operation;
-  // No two of them look like a repetition.
-  const mobile = `25677${String(1000 + (index % 9000))}000`;
-  const amount = String(500 + Math.floor(index / 9000));
+  const mobile = `25677${String(1000 + (number % 9000))}000`;
+  const amount = String(500 + Math.floor(number / 9000));
   const fields = { amount, currency: CURRENCY, mobile, invoice_no: reference, once: randomUUID() };
-  const shown = await untilAnswered(operation, patience, () => send(parts, fields));
+  const shown = await untilAnswered(operation, patience, () => send(actor, fields));
   if (!shown) return;
   const confirmed = hiddenFieldsOf(shown.body);
   if (shown.status !== 200 || !confirmed.shown) {
     operation.refused = `${shown.status} for the form`;
     return;
   }
-  await repeat(operation, patience, () => send(parts, confirmed));
+  await repeat(operation, patience, () => send(actor, confirmed));
 }
 
-function send({ merchant, requests }: Parts, fields: Record<string, string>): Promise<Answer> {
+function send({ merchant, requests }: Actor, fields: Record<string, string>): Promise<Answer> {
   const { cookie, csrf } = merchant;
   const body = new URLSearchParams({ csrf, ...fields }).toString();
   return requests.post('/console/payouts', body, { cookie, 'content-type': 'application/x-www-form-urlencoded' });
@@ -152,7 +171,7 @@ async function untilAnswered(
   for (let pause = FIRST_PAUSE_MS; !patience.aborted; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
     operation.tries++;
     const answer = await attempt();
-    if (answer.status > 0 && answer.status < 500 && answer.status !== 429) return answer;
+    if (answer.status > 0 && answer.status < 500 && !NOT_NOW.includes(answer.status)) return answer;
     await wait(pause * (0.75 + Math.random() / 2));
   }
   return null;

@@ -1,5 +1,5 @@
-// A merchant of the gateway: an integration that signs requests, and a person who orders payouts in the console. Its payments go
-// over the operator of the run.
+// Merchants of the gateway: each an integration that signs requests, and a person who orders payouts in the console. Their payments
+// go over the operator of the run.
 
 import { COMMAND_LINE } from '../../src/holders/audit.ts';
 import { createHolder } from '../../src/holders/holders.ts';
@@ -21,21 +21,36 @@ const METHOD = 'MTN_MOMO_UGA';
 const SESSION_MS = 12 * 3_600_000;
 const SEEN_MS = 10_000;
 
-export type Merchant = { shop: Shop; holderId: bigint; cookie: string; csrf: string };
+export type Merchant = { shop: Shop; holderId: bigint; callbackUrl: string; cookie: string; csrf: string };
 
-export async function createMerchant(
+/** More than one, as every gateway has: payouts of one wallet wait for each other, and each for the standby. */
+const MERCHANTS = 20;
+
+export async function createMerchants(
   ctx: Context,
   gatewayUrl: string,
   operator: RunningOperator,
   receiver: Receiver,
-): Promise<Merchant> {
-  const holder = await createHolder(ctx, COMMAND_LINE, 'Failover shop');
-  const shop = await createIntegration(ctx, COMMAND_LINE, holder.id, 'Failover shop', {
-    defaultCallbackUrl: receiver.url,
-  });
-  receiver.expect(shop.callbackSecret);
+): Promise<Merchant[]> {
   await routeOver(ctx, operator, gatewayUrl);
-  const person = { email: 'finance@example.org', name: 'Finance', holderId: holder.id, role: 'owner' as const };
+  const merchants: Merchant[] = [];
+  for (let number = 0; number < MERCHANTS; number++)
+    merchants.push(await createMerchant(ctx, gatewayUrl, number, receiver));
+  return merchants;
+}
+
+async function createMerchant(ctx: Context, gatewayUrl: string, number: number, receiver: Receiver): Promise<Merchant> {
+  const name = `Shop ${number}`;
+  const holder = await createHolder(ctx, COMMAND_LINE, name);
+  const callbackUrl = receiver.urlOf(number);
+  const shop = await createIntegration(ctx, COMMAND_LINE, holder.id, name, { defaultCallbackUrl: callbackUrl });
+  receiver.expect(number, shop.callbackSecret);
+  const person = {
+    email: `finance-${number}@example.org`,
+    name: 'Finance',
+    holderId: holder.id,
+    role: 'owner' as const,
+  };
   const member = await addMember(ctx, COMMAND_LINE, person);
   const { token } = await createSession(ctx, member.id, {
     userAgent: 'failover',
@@ -47,7 +62,7 @@ export async function createMerchant(
   const page = await fetch(`${gatewayUrl}/console/payouts/new`, { headers: { cookie }, redirect: 'manual' });
   const csrf = csrfOf(await page.text());
   if (csrf === '') throw new Error(`the console did not show the form of a payout: ${page.status}`);
-  return { shop, holderId: holder.id, cookie, csrf };
+  return { shop, holderId: holder.id, callbackUrl, cookie, csrf };
 }
 
 /** From now on this method's payments go over the operator. */

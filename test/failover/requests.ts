@@ -5,8 +5,8 @@ import { createSender } from '../overload/requests.ts';
 
 /** Longer than any request may take; one without an answer by then counts as never answered. */
 const PATIENCE_MS = 60_000;
-/** As many as the gateway takes from one address of this machine; beyond it a request waits here, and that counts too. */
-const MOST_SOCKETS = 4_000;
+/** Half of what the gateway takes from one address of this machine; beyond it a request waits here, and that counts too. */
+const MOST_SOCKETS = 2_000;
 export const ANSWER_WITHIN_MS = 10_000;
 
 export type Answer = { status: number; body: string; location: string };

@@ -145,7 +145,7 @@ function chooseAddress(programs: Programs, cluster: Cluster, folder: string): st
   return url;
 }
 
-/** As people run it, without the limits for one merchant and one address: all load comes from one of each. */
+/** As people run it, without the limits for one merchant and one address: all load comes from few of them. */
 async function settingsOf(databaseUrl: string): Promise<GatewaySettings> {
   return {
     DATABASE_URL: databaseUrl,
