@@ -184,5 +184,7 @@ function compareBooks(rows: readonly Row[], movements: readonly Movement[], clea
 
 async function verifyLedger(settings: Record<string, string>): Promise<string> {
   const { code, out, stderr } = await simbi(['ledger', 'verify', '--json'], settings).ended;
-  return code === 0 ? 'right' : `${out}${stderr}`.slice(0, 500);
+  if (code === 0) return 'right';
+  const said = `${stderr}\n${out}`.split('\n').filter((line) => line.trim() !== '' && !/^ *Verifying/.test(line));
+  return `exit code ${code}: ${said.join(' ').slice(0, 500)}`;
 }
