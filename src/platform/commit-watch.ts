@@ -16,6 +16,8 @@ import { Problem } from './errors.ts';
 const SLOW_MS = 3_000;
 /** The same where another server may have taken over. */
 const SLOW_WITH_OTHERS_MS = 1_000;
+/** How often we look while a commit is under way, until it is slow. */
+const LOOKS = 5;
 /** A server that has not answered by then may have a successor. */
 const LOOK_ELSEWHERE_MS = 300;
 /** How long the server may take to commit next to nothing. */
@@ -60,7 +62,7 @@ export function createCommitWatch(connect: Connect, servers: DatabaseServers): C
   function look(): void {
     timer = null;
     askIfSlow();
-    if (underWay.size > 0) timer = setTimeout(look, slowMs).unref();
+    if (underWay.size > 0) timer = setTimeout(look, slowMs / LOOKS).unref();
   }
 
   return {
@@ -71,7 +73,7 @@ export function createCommitWatch(connect: Connect, servers: DatabaseServers): C
     async watch(commit) {
       const entry = { sentAt: performance.now() };
       underWay.add(entry);
-      timer ??= setTimeout(look, slowMs).unref();
+      timer ??= setTimeout(look, slowMs / LOOKS).unref();
       try {
         return await commit;
       } finally {
