@@ -101,7 +101,7 @@ describe('work', () => {
     assert.equal(await statusOf(transaction), 'success');
   });
 
-  test('that waited in this process until its lease was nearly over is dropped and queried later', async () => {
+  test('that waited in this process until its lease was nearly over is put back, and sent once', async () => {
     let release = () => {};
     const held = new Promise<void>((resolve) => {
       release = resolve;
@@ -121,8 +121,9 @@ describe('work', () => {
     base.clock.advance(LEASE_MS);
     const other = createPaymentEngine(ctx);
     for (let claimed = 1; claimed > 0; await other.idle()) claimed = await other.pass();
-    assert.ok(asked.includes(refOf(last)));
-    assert.equal(await statusOf(last), 'success');
+    assert.equal(asked.includes(refOf(last)), false);
+    assert.equal(submitted.filter((reference) => reference === refOf(last)).length, 1);
+    assert.equal(await statusOf(last), 'processing');
   });
 
   test('claimed by two processes at the same moment is done by one', async () => {
@@ -228,37 +229,70 @@ describe('reading', () => {
   });
 });
 
-test('a payout whose check takes longer than its lease is not sent from here: the next process asks first', async () => {
-  await topUpSandbox(ctx, COMMAND_LINE, shop.holderId, 'UGX', 1_000_000n);
-  const reading = await readPayout(ctx, shop.holderId, { amount: '1000', currency: 'UGX', mobile: '256772123456' });
-  assert.ok(reading.ok);
-  await orderPayouts(ctx, { wake: () => undefined }, COMMAND_LINE, shop.holderId, [reading.order]);
-  let paid = 0;
-  const slow = withPayments(
-    {
-      ...base,
-      db: {
-        ...base.db,
-        async query<R extends object>(statement: Statement, values?: unknown[]) {
-          const rows = await base.db.query<R>(statement, values);
-          if (/from holders/.test(typeof statement === 'string' ? statement : statement.text))
-            base.clock.advance(LEASE_MS + 1_000);
-          return rows;
-        },
-      },
-    },
+describe('a payout', () => {
+  let paid: string[];
+  /** Called after a statement that reads the holder, before the payout is sent. */
+  let onCheck: () => void;
+  let payoutEngine: PaymentEngine;
+  beforeEach(async () => {
+    paid = [];
+    onCheck = () => undefined;
+    await topUpSandbox(ctx, COMMAND_LINE, shop.holderId, 'UGX', 1_000_000n);
+    const reading = await readPayout(ctx, shop.holderId, { amount: '1000', currency: 'UGX', mobile: '256772123456' });
+    assert.ok(reading.ok);
+    await orderPayouts(ctx, { wake: () => undefined }, COMMAND_LINE, shop.holderId, [reading.order]);
+    payoutEngine = createPaymentEngine(
+      withPayments({ ...base, db: { ...base.db, query: queryWithCheck } }, payingRail()),
+    );
+  });
+
+  async function queryWithCheck<R extends object>(statement: Statement, values?: unknown[]): Promise<R[]> {
+    const rows = await base.db.query<R>(statement, values);
+    if (/from holders/.test(typeof statement === 'string' ? statement : statement.text)) onCheck();
+    return rows;
+  }
+
+  const payingRail = () =>
     silentRail({
-      payout: async () => {
-        paid++;
+      payout: async ({ reference }) => {
+        paid.push(reference);
         return said(SUCCEEDED);
       },
-    }),
-  );
-  const stalled = createPaymentEngine(slow);
-  assert.equal(await stalled.pass(), 1);
-  await stalled.idle();
-  assert.equal(paid, 0);
-  await engine.pass();
-  await engine.idle();
-  assert.equal(asked.length, 1);
+      query: async ({ reference }) => {
+        asked.push(reference);
+        return said(NOT_FOUND);
+      },
+    });
+
+  test('whose check takes longer than its lease is not sent then, and is put back', async () => {
+    onCheck = () => base.clock.advance(LEASE_MS + 1_000);
+    assert.equal(await payoutEngine.pass(), 1);
+    await payoutEngine.idle();
+    assert.deepEqual(paid, []);
+    onCheck = () => undefined;
+    await pass(payoutEngine);
+    assert.equal(paid.length, 1);
+    assert.deepEqual(asked, []);
+  });
+
+  test('that was claimed before the database went away is sent when it is back: nobody has to decide', async () => {
+    onCheck = () => {
+      throw new Error('the database is away');
+    };
+    await pass(payoutEngine);
+    assert.deepEqual(paid, []);
+    onCheck = () => undefined;
+    await pass(payoutEngine);
+    assert.equal(paid.length, 1);
+    assert.deepEqual(asked, []);
+  });
+
+  test('that another process has sent meanwhile is not put back', async () => {
+    onCheck = () => base.clock.advance(LEASE_MS + 1_000);
+    await pass(payoutEngine);
+    await ctx.db.query('update payment_jobs set submitted_at = $1, due_at = $1', [base.clock.now()]);
+    await pass(payoutEngine);
+    assert.deepEqual(paid, []);
+    assert.equal(asked.length, 1);
+  });
 });

@@ -19,7 +19,7 @@ import { createTurnBatch, DEFERRED, type TurnBatch } from './holder-turns.ts';
 import { isSentAsPayout, queryOperator, type SubmitReply, submitToOperator } from './operator-calls.ts';
 import { claimHints, concludeHint, forgetHint } from './operator-hints.ts';
 import type { Applied } from './outcomes.ts';
-import { type ClaimedJob, claimDue, postponeSubmit, returnJobs } from './payment-jobs.ts';
+import { type ClaimedJob, claimDue, postponeSubmit, rememberUnstarted, returnJobs } from './payment-jobs.ts';
 import { readPrepared } from './prepared-calls.ts';
 import { isFinal, type Outcome } from './states.ts';
 import { refOf, type Transaction } from './transactions.ts';
@@ -76,6 +76,9 @@ export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
       if (!workLeftInTable || queue.waiting() >= CLAIM_LIMIT) return;
       workLeftInTable = false;
       onCapacity();
+    },
+    onDrop(work) {
+      if (work.kind === 'submit') rememberUnstarted(ctx, work);
     },
   });
 
@@ -212,30 +215,45 @@ async function perform(parts: EngineParts, work: Work, isStale: () => boolean): 
 }
 
 async function performSubmit(parts: EngineParts, work: Work & ClaimedJob, isStale: () => boolean): Promise<void> {
-  const float = await enterFloatGate(parts.ctx, work.transaction);
-  let wasSent = false;
+  let isCalled = false;
+  const onCall = () => {
+    isCalled = true;
+  };
   try {
-    wasSent = await checkAndSubmit(parts, work, float, isStale);
-  } finally {
-    float.leave(wasSent);
+    const float = await enterFloatGate(parts.ctx, work.transaction);
+    let wasSent = false;
+    try {
+      wasSent = await checkAndSubmit(parts, work, { ...float, isStale, onCall });
+    } finally {
+      float.leave(wasSent);
+    }
+  } catch (error) {
+    if (!isCalled) rememberUnstarted(parts.ctx, work);
+    throw error;
   }
 }
+
+/** `onCall` is called right before the operator is. */
+type SubmitParts = GateAnswer & { isStale: () => boolean; onCall: () => void };
 
 /** True: the operator has it, or may have it. */
 async function checkAndSubmit(
   parts: EngineParts,
-  { transaction, submittedAt }: Work & ClaimedJob,
-  { reason, isWatched }: GateAnswer,
-  isStale: () => boolean,
+  work: Work & ClaimedJob,
+  { reason, isWatched, isStale, onCall }: SubmitParts,
 ): Promise<boolean> {
   const { ctx } = parts;
+  const { transaction, submittedAt } = work;
   const postpone = async (pauseMs?: number) => {
     await postponeSubmit(ctx, transaction, submittedAt, pauseMs);
     return false;
   };
   const isHeld = await isFrozen(ctx, transaction);
   // The checks took too long: another process may be asking about it now, so it is not sent from here.
-  if (isStale()) return false;
+  if (isStale()) {
+    rememberUnstarted(ctx, work);
+    return false;
+  }
   if (isHeld) return postpone(SUSPENDED_PAUSE_MS);
   if (!ctx.rails.health.mayCall(transaction.rail, transaction.method)) {
     await postpone();
@@ -249,7 +267,7 @@ async function checkAndSubmit(
   // A turn comes well within the lease, but the call after it might not.
   if (!(await takeTurn(parts, transaction, 'submit')) || isStale()) return postpone(TURN_PAUSE_MS);
   failpoint('before-submit', transaction.direction);
-  const { observation } = await callAndRecord(parts, transaction, 'submit', { submittedAt, isWatched });
+  const { observation } = await callAndRecord(parts, transaction, 'submit', { submittedAt, isWatched, onCall });
   return observation.state !== 'failed';
 }
 
@@ -286,11 +304,12 @@ function isWorthAsking({ ctx, limits }: EngineParts, transaction: Transaction): 
 
 const CALLS = { submit: submitToOperator, poll: queryOperator } satisfies Record<
   Call,
-  (ctx: PaymentsContext, transaction: Transaction, submittedAt: Date | null) => Promise<SubmitReply>
+  (ctx: PaymentsContext, transaction: Transaction, submittedAt: Date | null, onCall: () => void) => Promise<SubmitReply>
 >;
 
 type CallReason = Pick<Outcome, 'onRead'> & {
   submittedAt?: Date | null;
+  onCall?: () => void;
   /** Of a payout: somebody watches the float of its connection. */
   isWatched?: boolean;
 };
@@ -300,11 +319,11 @@ async function callAndRecord(
   { ctx, outcomes }: EngineParts,
   transaction: Transaction,
   source: Call,
-  { submittedAt = null, isWatched = false, ...reason }: CallReason,
+  { submittedAt = null, isWatched = false, onCall = () => undefined, ...reason }: CallReason,
 ): Promise<{ observation: Observation; after: Transaction | null }> {
   const started = performance.now();
   const askedAt = ctx.clock.now();
-  const reply: SubmitReply = await CALLS[source](ctx, transaction, submittedAt);
+  const reply: SubmitReply = await CALLS[source](ctx, transaction, submittedAt, onCall);
   const { observation, raw, notSent, notCalled } = reply;
   const milliseconds = performance.now() - started;
   failpoint(`after-${source}`, transaction.direction);

@@ -24,13 +24,17 @@ import { findTransaction, refOf, type Transaction } from './transactions.ts';
  */
 export type SubmitReply = RailReply & { notSent?: 'try_again' | 'elsewhere' };
 
-/** Sends the transaction to its operator. Its reference is committed already, so a crash is followed by a query. */
+/**
+ * Sends the transaction to its operator. Its reference is committed already, so a crash is followed by a query. `onCall` is called
+ * right before anything is sent.
+ */
 export async function submitToOperator(
   ctx: PaymentsContext,
   transaction: Transaction,
   submittedAt: Date | null,
+  onCall: () => void,
 ): Promise<SubmitReply> {
-  const reply = await submit(ctx, transaction, submittedAt);
+  const reply = await submit(ctx, transaction, submittedAt, onCall);
   return reply.notSent ? reply : checkReply(ctx, transaction, 'submit', reply);
 }
 
@@ -60,7 +64,12 @@ async function checkReply(
   return { observation: { state: 'unknown', reason: `the answer cannot be used: ${error}` }, raw };
 }
 
-async function submit(ctx: PaymentsContext, transaction: Transaction, submittedAt: Date | null): Promise<SubmitReply> {
+async function submit(
+  ctx: PaymentsContext,
+  transaction: Transaction,
+  submittedAt: Date | null,
+  onCall: () => void,
+): Promise<SubmitReply> {
   const rail = await findRail(ctx, transaction.rail);
   const method = ctx.catalog.methods.get(transaction.method);
   if (!rail || !method) return noLongerConnected(transaction);
@@ -77,7 +86,11 @@ async function submit(ctx: PaymentsContext, transaction: Transaction, submittedA
     given: T,
     direction: Direction,
     how: (call: T) => Promise<RailReply>,
-  ) => prepareAndSend(ctx, rail, { transaction, submittedAt, direction }, given, how);
+  ) =>
+    prepareAndSend(ctx, rail, { transaction, submittedAt, direction }, given, (ready) => {
+      onCall();
+      return how(ready);
+    });
   const toRecipient = { ...call, recipientName: transaction.payee };
   switch (transaction.direction) {
     case 'collection': {
@@ -90,7 +103,9 @@ async function submit(ctx: PaymentsContext, transaction: Transaction, submittedA
     case 'refund': {
       const refund = await refundCall(ctx, transaction, call);
       if (refund === 'payout') return send(toRecipient, 'payout', (ready) => rail.payout(ready));
-      return rail.refund ? rail.refund(refund) : noLongerConnected(transaction);
+      if (!rail.refund) return noLongerConnected(transaction);
+      onCall();
+      return rail.refund(refund);
     }
   }
 }

@@ -4,6 +4,7 @@ import { randomInt } from 'node:crypto';
 import { columns } from '../platform/columns.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { createDueFloor, type DueFrom } from '../platform/due-floor.ts';
+import { holderOfUuid } from '../platform/ids.ts';
 import { perProcess } from '../platform/memory.ts';
 import type { PaymentsContext } from './context.ts';
 import { readTransactions, type Transaction } from './transactions.ts';
@@ -82,6 +83,7 @@ async function claimOnServers(ctx: PaymentsContext, now: Date, from: DueFrom, li
  * last look of the planner, with every row that cannot be cleaned away yet.
  */
 export async function claimDue(ctx: PaymentsContext, limit: number): Promise<ClaimedJob[]> {
+  await putBackUnstarted(ctx);
   const now = ctx.clock.now();
   const floor = floorOf(ctx);
   const from = floor.from(now);
@@ -89,10 +91,11 @@ export async function claimDue(ctx: PaymentsContext, limit: number): Promise<Cla
   const { found, claimed } = await claim(ctx, now, from, limit);
   if (found < limit) floor.drained(now, from);
   if (claimed.length === 0) return [];
-  const rows = await readTransactions(
-    ctx.db,
-    claimed.map((job) => job.transaction_id),
-  );
+  const ids = claimed.map((job) => job.transaction_id);
+  const rows = await readTransactions(ctx.db, ids).catch((error: unknown) => {
+    unstartedOf(ctx).push(...claimed.map((job) => ({ ...job, kind: job.was })));
+    throw error;
+  });
   const byId = new Map(rows.map((row) => [row.id, row]));
   return claimed.flatMap(({ transaction_id, was, submitted_at: submittedAt, is_restored: isRestored }) => {
     const transaction = byId.get(transaction_id);
@@ -118,20 +121,55 @@ export async function postponeSubmit(
   );
 }
 
-const RETURNED = columns<ClaimedJob>(2, {
-  holder_id: ['bigint', ({ transaction }) => transaction.holder_id],
-  transaction_id: ['uuid', ({ transaction }) => transaction.id],
+type ReturnedRow = { transaction_id: string; kind: JobKind; submitted_at: Date | null };
+const RETURNED = columns<ReturnedRow>(2, {
+  holder_id: ['bigint', ({ transaction_id }) => holderOfUuid(transaction_id)],
+  transaction_id: 'uuid',
   kind: 'text',
+  submitted_at: 'timestamptz',
 });
 
-/** Puts claimed jobs that were not started back in the table, due now. */
-export async function returnJobs(ctx: PaymentsContext, waiting: ClaimedJob[]): Promise<void> {
+/** Puts claimed jobs that were not started back in the table, due now. Each is ours as long as nobody has sent it since. */
+async function putBack(ctx: PaymentsContext, waiting: readonly ReturnedRow[]): Promise<void> {
   if (waiting.length === 0) return;
   await ctx.db.query(
     `update payment_jobs j set kind = input.kind, due_at = $1 from ${RETURNED.rows}
-     where j.holder_id = input.holder_id and j.transaction_id = input.transaction_id`,
+     where j.holder_id = input.holder_id and j.transaction_id = input.transaction_id
+       and j.submitted_at is not distinct from input.submitted_at`,
     [ctx.clock.now(), ...RETURNED.arrays(waiting)],
   );
+}
+
+const rowOf = ({ transaction, kind, submittedAt }: ClaimedJob): ReturnedRow => ({
+  transaction_id: transaction.id,
+  kind,
+  submitted_at: submittedAt,
+});
+
+export function returnJobs(ctx: PaymentsContext, waiting: readonly ClaimedJob[]): Promise<void> {
+  return putBack(ctx, waiting.map(rowOf));
+}
+
+/**
+ * Claimed jobs that certainly were not started, because the database was away before. Without this memory they would look as if
+ * they may have been sent: a collection would wait for the operator's word, a payout for a person.
+ */
+const unstartedOf = perProcess((): ReturnedRow[] => []);
+
+/** To be called for a claimed job of which certainly nothing was sent; the next claim makes it due again. */
+export function rememberUnstarted(ctx: PaymentsContext, job: ClaimedJob): void {
+  unstartedOf(ctx).push(rowOf(job));
+}
+
+async function putBackUnstarted(ctx: PaymentsContext): Promise<void> {
+  const unstarted = unstartedOf(ctx);
+  const taken = unstarted.splice(0);
+  try {
+    await putBack(ctx, taken);
+  } catch (error) {
+    unstarted.push(...taken);
+    throw error;
+  }
 }
 
 /** Due jobs of all holders, counted up to a limit. */

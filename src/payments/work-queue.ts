@@ -33,6 +33,8 @@ export function createWorkQueue(
     perform: (work: Work, isStale: () => boolean) => Promise<void>;
     /** Called when work has left the queue and starts. */
     onStart: () => void;
+    /** Called with work that waited so long that it is not started. */
+    onDrop: (work: Work) => void;
   },
 ): WorkQueue {
   const turns = backgroundTurns(ctx);
@@ -47,7 +49,10 @@ export function createWorkQueue(
     while (!closed && running < MAX_RUNNING) {
       const work = queue.shift();
       if (!work) break;
-      if (isStale(work)) continue;
+      if (isStale(work)) {
+        options.onDrop(work);
+        continue;
+      }
       running++;
       options.onStart();
       turns.add(() => void run(work));
