@@ -53,22 +53,30 @@ export function createCommitWatch(connect: Connect, servers: DatabaseServers): C
   const asker = createAsker(connect, servers);
   const slowMs = servers.count > 1 ? SLOW_WITH_OTHERS_MS : SLOW_MS;
   let timer: NodeJS.Timeout | null = null;
+  let askedAt = Number.NEGATIVE_INFINITY;
 
-  function askIfSlow(): void {
-    const [oldest] = underWay;
-    if (oldest && performance.now() - oldest.sentAt > slowMs) void asker.ask();
+  /** Not again and again: on a machine that is only slow, connections to the other servers would make it slower. */
+  function askIfSlow(sentAt: number | undefined): void {
+    const now = performance.now();
+    if (sentAt === undefined || now - sentAt <= slowMs || now - askedAt <= slowMs) return;
+    askedAt = now;
+    void asker.ask();
+  }
+  function oldest(): number | undefined {
+    const [first] = underWay;
+    return first?.sentAt;
   }
   /** Also where no other change comes that would look. */
   function look(): void {
     timer = null;
-    askIfSlow();
+    askIfSlow(oldest());
     if (underWay.size > 0) timer = setTimeout(look, slowMs / LOOKS).unref();
   }
 
   return {
     require() {
       if (asker.isStalled()) throw new Problem('database_unavailable', { retryAfterSeconds: 1 });
-      askIfSlow();
+      askIfSlow(oldest());
     },
     async watch(commit) {
       const entry = { sentAt: performance.now() };
@@ -78,7 +86,7 @@ export function createCommitWatch(connect: Connect, servers: DatabaseServers): C
         return await commit;
       } finally {
         underWay.delete(entry);
-        if (performance.now() - entry.sentAt > slowMs) void asker.ask();
+        askIfSlow(entry.sentAt);
       }
     },
     check: () => asker.ask(),
