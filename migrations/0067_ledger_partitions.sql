@@ -122,6 +122,19 @@ create trigger ledger_lost_heads_append_only before update or delete or truncate
   for each statement execute function refuse_change();
 create trigger ledger_lost_heads_counted after insert on ledger_lost_heads for each statement execute function count_change();
 
+-- A posting that began before this migration and waits for the table goes on with the function as it was, and knows no positions: its
+-- rows get them here. Apart from those there are none, so the trigger goes with the next change of post_transfers.
+create function count_late_transfer() returns trigger language plpgsql as $$
+begin
+  insert into ledger_positions as p (holder_id, position) values (new.holder_id, 1)
+  on conflict (holder_id) do update set position = p.position + 1
+  returning p.position into new.position;
+  return new;
+end
+$$;
+create trigger ledger_transfers_late before insert on ledger_transfers
+  for each row when (new.position is null) execute function count_late_transfer();
+
 -- As before, and each transfer gets its position. The rows of the positions are locked in the order of the holders.
 create or replace function post_transfers(
   holder_ids bigint[], debit_accounts bigint[], credit_accounts bigint[], amounts bigint[],

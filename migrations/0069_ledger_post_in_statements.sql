@@ -91,3 +91,7 @@ begin
   set local simbi.posting = 'off';
 end
 $$;
+
+-- No posting from before positions existed is under way any more: building their index has waited for all of them.
+drop trigger ledger_transfers_late on ledger_transfers;
+drop function count_late_transfer();

@@ -1,6 +1,7 @@
 // A ledger from before there were partitions: the migration seals what was left, and the chain goes on from there.
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { createEmptyDatabase } from '../../test/database.ts';
 import { createTestContext } from '../../test/harness.ts';
@@ -14,6 +15,7 @@ import { collectionSucceeded } from './postings.ts';
 import { verifyLedger } from './verify.ts';
 
 const LAST_WITHOUT_PARTITIONS = 66;
+const PARTITIONS = new URL('../../migrations/0067_ledger_partitions.sql', import.meta.url);
 
 const OLD_LEDGER = `
   insert into holders (name, created_at, updated_at) values ('Shop', '2026-01-01', '2026-01-01');
@@ -68,6 +70,39 @@ test('a ledger of the version before is sealed to its end, and goes on in partit
     await db.close();
     await owner.close();
     await base.close();
+    await database.drop();
+  }
+});
+
+test('a posting that waits while the table is changed has a position too', async () => {
+  const database = await createEmptyDatabase();
+  await migrate(database.url, undefined, undefined, LAST_WITHOUT_PARTITIONS);
+  const owner = connectDatabase({ url: database.url, as: 'owner', poolSize: 2 });
+  const poster = connectDatabase({ url: database.url, as: 'owner', poolSize: 1, lockTimeoutMs: 60_000 });
+  try {
+    await owner.transaction(async (tx) => {
+      for (const statement of OLD_LEDGER.split(';\n')) await tx.query(statement);
+    });
+    let late: Promise<unknown> = Promise.resolve();
+    await owner.transaction(async (tx) => {
+      await tx.query('lock table ledger_transfers in access exclusive mode');
+      late = poster.query(
+        `select post_transfers('{1,1}', '{1,1}', '{2,2}', '{100,200}', '{-1300,-1500}', '{1300,1500}',
+           array[gen_random_uuid(), gen_random_uuid()], '{collection,collection}', '{XOF,XOF}', '2026-01-03')`,
+      );
+      const isWaiting = `select from pg_locks where not granted and relation = 'ledger_transfers'::regclass`;
+      while ((await owner.query(isWaiting)).length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+      await tx.query(readFileSync(PARTITIONS, 'utf8'));
+    });
+    await late;
+    const rows = await owner.query<{ position: bigint | null }>('select position from ledger_transfers order by id');
+    assert.deepEqual(
+      rows.map(({ position }) => position),
+      [null, null, 1n, 2n],
+    );
+  } finally {
+    await owner.close();
+    await poster.close();
     await database.drop();
   }
 });
