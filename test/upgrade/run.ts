@@ -92,6 +92,7 @@ async function runRolling(before: Version, settings: Settings): Promise<void> {
   const done = async (version: Version, ...args: string[]) => {
     const { code, text } = await simbi(version, ...args);
     say(`rolling   ${version.name}: simbi ${args.join(' ')} → ${code}`);
+    if (code !== 0) say(text);
     expect(code === 0, `${version.name}: simbi ${args.join(' ')} ended with ${code}: ${text}`);
   };
   await done(before, 'migrate');

@@ -32,7 +32,7 @@ export function checkOut(commit: string): Version & { remove(): void } {
   execFileSync('tar', ['-x', '-C', folder], { input: files });
   const lockfile = (root: string) => readFileSync(join(root, 'package-lock.json'), 'utf8');
   if (lockfile(folder) === lockfile(ROOT)) symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  else execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: folder, stdio: 'inherit' });
+  else execFileSync(process.execPath, ['bin/run.mjs', '--dev', '--install-only'], { cwd: folder, stdio: 'inherit' });
   return { name: 'the version before', folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
