@@ -94,8 +94,8 @@ async function createMerchants(ctx: Context): Promise<Client[]> {
 async function measure(ctx: Context, merchants: Client[], processes: number, holders: number[]): Promise<void> {
   const server = await startServer(processes);
   try {
-    // A fresh process compiles its code while it works: that is not what is measured.
-    await settle(ctx, merchants, (PAYMENTS * processes) / 4 + PAYMENTS / 4);
+    // A fresh process compiles its code while it works: that is not what is measured, and each has as much to become warm.
+    await settle(ctx, merchants, (PAYMENTS * processes) / 2);
     for (const count of holders) {
       const waits: Waits = { samples: 0, active: 0, ledger: 0, locks: 0 };
       let sampling = true;
