@@ -77,9 +77,7 @@ export function createPaymentEngine(ctx: PaymentsContext): PaymentEngine {
       workLeftInTable = false;
       onCapacity();
     },
-    onDrop(work) {
-      if (work.kind === 'submit') rememberUnstarted(ctx, work);
-    },
+    onDrop: (work) => putBackLater(ctx, work),
   });
 
   async function pass(): Promise<number> {
@@ -182,6 +180,10 @@ function createAskLimit(ctx: PaymentsContext): (transactionId: string) => boolea
 async function isFrozen(ctx: PaymentsContext, { direction, holder_id }: Transaction): Promise<boolean> {
   if (direction === 'collection') return false;
   return (await findHolder(ctx.db, holder_id))?.status !== 'active' || (await readLostHead(ctx.db)) !== null;
+}
+
+function putBackLater(ctx: PaymentsContext, work: Work): void {
+  if (work.kind === 'submit') rememberUnstarted(ctx, work);
 }
 
 /** What the work of one engine shares. */

@@ -10,7 +10,8 @@ import type { Statement, Tx } from '../platform/db.ts';
 const HOLDER_LOCK = 0x6f757463;
 const TAKE_HOLDERS: Statement = {
   name: 'take_holders',
-  text: `select holder_id from unnest($1::bigint[]) as holder_id where pg_try_advisory_xact_lock(${HOLDER_LOCK}, (holder_id & 2147483647)::int)`,
+  text: `select holder_id from unnest($1::bigint[]) as holder_id
+         where pg_try_advisory_xact_lock(${HOLDER_LOCK}, (holder_id & 2147483647)::int)`,
 };
 
 /** How often an item may be left out, and for how long at first; each time is twice as long as the one before. */

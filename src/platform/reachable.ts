@@ -5,7 +5,7 @@ import type pg from 'pg';
 import type { DatabaseServers } from './database-servers.ts';
 import { Problem } from './errors.ts';
 
-/** How long nobody tries after all servers were tried in vain. */
+/** How long nobody tries after none of the servers answered. */
 const PAUSE_MS = 100;
 
 type Connect = () => Promise<pg.PoolClient>;
