@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import type pg from 'pg';
+import pg from 'pg';
 import { createReachable } from './reachable.ts';
 
 const REFUSED = new Error('connect ECONNREFUSED');
@@ -11,6 +11,7 @@ const CLIENT = {} as pg.PoolClient;
 function poolOf(answer: () => Promise<pg.PoolClient>) {
   let calls = 0;
   const pool = {
+    idleCount: 0,
     connect() {
       calls++;
       return answer();
@@ -35,7 +36,7 @@ describe('connections while servers come and go', () => {
 
   test('where none answers, a thousand calls make one try, and all are told that the database is away', async () => {
     const { pool, calls } = poolOf(() => Promise.reject(REFUSED));
-    const connect = createReachable(pool, { count: 3 });
+    const connect = createReachable(pool, { count: 3 }, () => 0);
     assert.equal(await codeOf(connect()), 'database_unavailable');
     const codes = await Promise.all(Array.from({ length: 1_000 }, () => codeOf(connect())));
     assert.deepEqual([...new Set(codes)], ['database_unavailable']);
@@ -44,22 +45,36 @@ describe('connections while servers come and go', () => {
 
   test('one call tries again, and after its success all connect', async () => {
     let isBack = false;
+    let time = 0;
     const { pool } = poolOf(() => (isBack ? wait(20, CLIENT) : Promise.reject(REFUSED)));
-    const connect = createReachable(pool, { count: 1 });
+    const connect = createReachable(pool, { count: 1 }, () => time);
     await codeOf(connect());
     isBack = true;
-    await wait(150);
+    time = 100;
     const first = codeOf(connect());
     assert.equal(await codeOf(connect()), 'database_unavailable');
     assert.equal(await first, 'connected');
     assert.deepEqual(await Promise.all([codeOf(connect()), codeOf(connect())]), ['connected', 'connected']);
   });
 
-  test('a busy pool is no reason to refuse others', async () => {
-    const answers = [Promise.reject(new Error('timeout exceeded when trying to connect')), Promise.resolve(CLIENT)];
-    const { pool } = poolOf(() => answers.shift() ?? Promise.reject(REFUSED));
+  test('a busy pool, or a server without a place, is no reason to refuse others', async () => {
+    const tooMany = new pg.DatabaseError('sorry, too many clients already', 0, 'error');
+    tooMany.code = '53300';
+    for (const error of [new Error('timeout exceeded when trying to connect'), tooMany]) {
+      const answers = [() => Promise.reject(error), () => Promise.resolve(CLIENT)];
+      const { pool } = poolOf(() => answers.shift()?.() ?? Promise.reject(REFUSED));
+      const connect = createReachable(pool, { count: 1 });
+      assert.equal(await codeOf(connect()), 'database_unavailable');
+      assert.equal(await codeOf(connect()), 'connected');
+    }
+  });
+
+  test('a connection that is there is tried, although no other can be made', async () => {
+    const answers = [() => Promise.reject(REFUSED), () => Promise.resolve(CLIENT)];
+    const { pool } = poolOf(() => answers.shift()?.() ?? Promise.reject(REFUSED));
     const connect = createReachable(pool, { count: 1 });
     assert.equal(await codeOf(connect()), 'database_unavailable');
+    Object.assign(pool, { idleCount: 1 });
     assert.equal(await codeOf(connect()), 'connected');
   });
 });
