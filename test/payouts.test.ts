@@ -16,6 +16,7 @@ import { orderPayouts } from '../src/payments/payouts.ts';
 import { topUpSandbox } from '../src/payments/sandbox-top-up.ts';
 import { findTransaction, refOf, type Transaction } from '../src/payments/transactions.ts';
 import { Problem } from '../src/platform/errors.ts';
+import { createMemory } from '../src/platform/memory.ts';
 import type { Observation, Rail } from '../src/rails/rail.ts';
 import { addTwoPeople, decideByTwo, type TwoPeople } from './decisions.ts';
 import { createTestContext } from './harness.ts';
@@ -318,6 +319,8 @@ describe('never twice', () => {
   test('killed between claiming and calling: asked about, never sent again; a person decides', async () => {
     const dying = createPaymentEngine({
       ...ctx,
+      // What it knew ends with it.
+      memory: createMemory(),
       rails: { ...ctx.rails, byName: () => silentRail({ payout: () => new Promise<never>(() => undefined) }) },
     });
     const asleep = { wake: () => undefined };
