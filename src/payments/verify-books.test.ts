@@ -33,14 +33,17 @@ async function sealAll(): Promise<void> {
 describe('money 30: runs of ledger verify', () => {
   test('money 30: a gateway at work gives no false alarm', async () => {
     let working = true;
+    const payOnce = async () => {
+      const collection = await books.collect();
+      await books.see(collection, paid(collection));
+      const refund = await books.refund(collection, 30_000n);
+      await books.see(refund, paid(refund));
+      await books.see(await books.payOut('500'), { state: 'unknown', reason: 'time-out' });
+    };
+    // On a busy machine a row may be locked for longer than a request waits.
     const work = async () => {
-      while (working) {
-        const collection = await books.collect();
-        await books.see(collection, paid(collection));
-        const refund = await books.refund(collection, 30_000n);
-        await books.see(refund, paid(refund));
-        await books.see(await books.payOut('500'), { state: 'unknown', reason: 'time-out' });
-      }
+      while (working)
+        await payOnce().catch((error: { code?: string }) => assert.equal(error.code, 'overloaded', String(error)));
     };
     const workers = Promise.all(Array.from({ length: 3 }, work));
     try {
