@@ -43,7 +43,9 @@ describe('money 30: runs of ledger verify', () => {
     // On a busy machine a row may be locked for longer than a request waits.
     const work = async () => {
       while (working)
-        await payOnce().catch((error: { code?: string }) => assert.equal(error.code, 'overloaded', String(error)));
+        await payOnce().catch((error: Error & { code?: string }) =>
+          assert.equal(error.code, 'overloaded', error.stack),
+        );
     };
     const workers = Promise.all(Array.from({ length: 3 }, work));
     try {
