@@ -95,7 +95,8 @@ async function measure(ctx: Context, merchants: Client[], processes: number, hol
   const server = await startServer(processes);
   try {
     // A fresh process compiles its code while it works: that is not what is measured, and each has as much to become warm.
-    await settle(ctx, merchants, (PAYMENTS * processes) / 2);
+    // It may also refuse some of the first requests: it does not know yet how fast it is.
+    await settle(ctx, merchants, (PAYMENTS * processes) / 2, { mayRefuse: true });
     for (const count of holders) {
       const waits: Waits = { samples: 0, active: 0, ledger: 0, locks: 0 };
       let sampling = true;
@@ -122,7 +123,12 @@ function describe({ settledPerSecond, waits }: Result): string {
 }
 
 /** Offers payments and waits until all are settled. Answers how many a second. */
-async function settle(ctx: Context, merchants: Client[], count: number): Promise<number> {
+async function settle(
+  ctx: Context,
+  merchants: Client[],
+  count: number,
+  { mayRefuse = false }: { mayRefuse?: boolean } = {},
+): Promise<number> {
   const requests = signRequests(merchants, count, COLLECTIONS, (payment) => ({
     amount: 1000,
     mobile: '256772123000',
@@ -146,7 +152,7 @@ async function settle(ctx: Context, merchants: Client[], count: number): Promise
     open = row?.open ?? 0n;
   }
   const seconds = (performance.now() - started) / 1000;
-  if (load.accepted !== count)
+  if (load.accepted !== count && !mayRefuse)
     throw new Error(`of ${count} payments ${load.accepted} were accepted and ${load.refused} refused`);
   return count / seconds;
 }
