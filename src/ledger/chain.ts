@@ -16,8 +16,8 @@ import { perProcess } from '../platform/memory.ts';
 export const PARTITIONS = 16;
 /** Transfers in a full block. */
 const BLOCK_TRANSFERS = 1_000;
-/** A block that is not full is sealed when its oldest transfer is this old, so few transfers make few blocks. */
-const SEAL_AFTER_MS = 5_000;
+/** Blocks that are not full are sealed together, this long after the head before, so few transfers make few blocks and heads. */
+const SEAL_EVERY_MS = 5_000;
 
 /** The hash before everything. */
 const GENESIS = Buffer.alloc(32);
@@ -57,14 +57,22 @@ export function formatHead({ number, hash }: Pick<Head, 'number' | 'hash'>): str
 
 /**
  * Seals at most one block in each partition, and a head if there is a new block. Returns how many transfers were sealed. With
- * `partial` a block that is neither full nor old is sealed too.
+ * `partial` blocks that are not full need not wait for their time.
  */
 export async function extendChain(ctx: Context, options: { partial?: boolean } = {}): Promise<number> {
+  const waiting = await listWaiting(ctx.db);
+  const full = waiting.filter(({ transfers }) => transfers >= BLOCK_TRANSFERS);
+  const due = full.length === waiting.length || options.partial || (await isHeadOld(ctx)) ? waiting : full;
   let sealed = 0;
-  for (const partition of await listDuePartitions(ctx.db))
-    sealed += await sealBlock(ctx, partition, options.partial ?? false);
+  for (const { partition } of due) sealed += await sealBlock(ctx, partition);
   newestHeadOf(ctx).head = await joinPartitions(ctx);
   return sealed;
+}
+
+/** Also if it seems to come from the future: then it says nothing about how long transfers have waited. */
+async function isHeadOld({ db, clock }: Context): Promise<boolean> {
+  const head = await newestHead(db);
+  return head === null || Math.abs(clock.millis() - head.sealed_at.getTime()) >= SEAL_EVERY_MS;
 }
 
 const newestHeadOf = perProcess((): { head: Head | null } => ({ head: null }));
@@ -74,17 +82,17 @@ export function lastSeenHead(ctx: Context): Head | null {
   return newestHeadOf(ctx).head;
 }
 
-/** In another order each time, so that processes that seal at once begin with different partitions. */
-async function listDuePartitions(reader: Reader): Promise<number[]> {
-  const rows = await reader.query<{ partition: number }>(
-    `select distinct (p.holder_id % ${PARTITIONS})::int as partition
+/** Partitions with transfers to seal, in another order each time: processes that seal at once begin with different ones. */
+async function listWaiting(reader: Reader): Promise<{ partition: number; transfers: bigint }[]> {
+  const rows = await reader.query<{ partition: number; transfers: bigint }>(
+    `select (p.holder_id % ${PARTITIONS})::int as partition, sum(p.position - coalesce(s.position, 0))::bigint as transfers
      from ledger_positions p left join ledger_sealed s using (holder_id)
-     where p.position > coalesce(s.position, 0)`,
+     where p.position > coalesce(s.position, 0)
+     group by 1`,
   );
   const first = Math.floor(Math.random() * PARTITIONS);
-  return rows
-    .map(({ partition }) => partition)
-    .sort((left, right) => ((left + first) % PARTITIONS) - ((right + first) % PARTITIONS));
+  const turnOf = ({ partition }: { partition: number }) => (partition + first) % PARTITIONS;
+  return rows.sort((left, right) => turnOf(left) - turnOf(right));
 }
 
 type DueRow = {
@@ -92,16 +100,14 @@ type DueRow = {
   position: bigint;
   after_position: bigint;
   id: bigint;
-  posted_at: Date;
   line: string;
 };
 
-async function sealBlock(ctx: Context, partition: number, partial: boolean): Promise<number> {
-  const { db, clock } = ctx;
+async function sealBlock({ db, clock }: Context, partition: number): Promise<number> {
   // Read before what is due: if somebody seals in between, our block has the number of theirs, and is not kept.
   const previous = await newestBlock(db, partition);
   const rows = await db.query<DueRow>(
-    `select due.after_position, t.holder_id, t.position, t.id, t.posted_at, t.line
+    `select due.after_position, t.holder_id, t.position, t.id, t.line
      from (
        select p.holder_id, coalesce(s.position, 0) as after_position, p.position
        from ledger_positions p left join ledger_sealed s using (holder_id)
@@ -109,17 +115,14 @@ async function sealBlock(ctx: Context, partition: number, partial: boolean): Pro
        order by p.holder_id limit $2
      ) as due
      cross join lateral (
-       select holder_id, position, id, posted_at, ${TRANSFER_LINE} as line from ledger_transfers
+       select holder_id, position, id, ${TRANSFER_LINE} as line from ledger_transfers
        where holder_id = due.holder_id and position > due.after_position and position <= due.position
        order by position limit $2
      ) as t
      order by t.holder_id, t.position limit $2`,
     [partition, BLOCK_TRANSFERS],
   );
-  const isDue =
-    rows.length === BLOCK_TRANSFERS ||
-    rows.some(({ posted_at }) => partial || posted_at.getTime() <= clock.millis() - SEAL_AFTER_MS);
-  if (!isDue) return 0;
+  if (rows.length === 0) return 0;
   const parts = partsOf(rows);
   const hash = hashOf(
     previous.hash,
