@@ -14,9 +14,14 @@ const TAKE_HOLDERS: Statement = {
          where pg_try_advisory_xact_lock(${HOLDER_LOCK}, (holder_id & 2147483647)::int)`,
 };
 
-/** How often an item may be left out, and for how long at first; each time is twice as long as the one before. */
-const MAX_DEFERRALS = 8;
+/**
+ * How often an item may be left out, and for how long: each time twice as long as the one before, up to the longest. That makes
+ * about four seconds. A turn takes a few milliseconds, so hardly anything ever waits inside the database, where it would hold a
+ * connection and, with it, the rows it already has.
+ */
+const MAX_DEFERRALS = 64;
 const FIRST_PAUSE_MS = 4;
+const LONGEST_PAUSE_MS = 64;
 
 export const DEFERRED = Symbol('deferred');
 
@@ -53,7 +58,7 @@ export function createTurnBatch<Item, Result>(
     for (let deferrals = 0; ; deferrals++) {
       const result = await batch.add({ item, mayBeDeferred: deferrals < MAX_DEFERRALS });
       if (result !== DEFERRED) return result;
-      await setTimeout(FIRST_PAUSE_MS * 2 ** deferrals);
+      await setTimeout(Math.min(FIRST_PAUSE_MS * 2 ** deferrals, LONGEST_PAUSE_MS));
     }
   }
 
