@@ -203,6 +203,7 @@ function createResultBatch(ctx: Context): Batch<DeliveryResult, null> {
     concurrency: 1,
     maxWaiting: MAX_WAITING_RESULTS,
     rest: RESULT_REST,
+    processes: ctx.config.processes,
     observe: (items) => ctx.metrics.batchItems.observe({ batch: 'callback_attempts' }, items),
   });
 }

@@ -146,6 +146,7 @@ function createOutcomeBatch(ctx: PaymentsContext): OutcomeBatch {
     maxWaiting: 20_000,
     concurrency: 1,
     rest: OUTCOME_REST,
+    processes: ctx.config.processes,
     observe: (items) => ctx.metrics.batchItems.observe({ batch: 'outcomes' }, items),
     async run(items) {
       const { applied, events } = await applyBatch(ctx, items);

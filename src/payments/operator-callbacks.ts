@@ -96,6 +96,7 @@ export function createOperatorInbox(ctx: PaymentsContext): OperatorInbox {
     maxWaiting: 20_000,
     concurrency: 1,
     rest: APPLYING_REST,
+    processes: ctx.config.processes,
     observe: (items) => ctx.metrics.batchItems.observe({ batch: 'operator_callbacks' }, items),
     async run(queued) {
       const { events, deferred } = await applyMessages(inbox, queued);

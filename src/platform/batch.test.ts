@@ -306,4 +306,38 @@ describe('group commit', () => {
     assert.deepEqual(sizes, [2, 2]);
     await batch.idle();
   });
+
+  test('with several processes the rest is as many times longer, four times at most', async (t) => {
+    for (const [processes, restMs] of [
+      [1, 10],
+      [3, 30],
+      [64, 40],
+    ] as const) {
+      let now = 0;
+      t.mock.method(performance, 'now', () => now);
+      t.mock.timers.enable({ apis: ['setTimeout'] });
+      const pass = async (ms: number) => {
+        now += ms;
+        t.mock.timers.tick(ms);
+        await turn();
+        await turn();
+      };
+      const { runs, run } = createGate();
+      const rest = { times: 1_000_000, longestMs: 10 };
+      const batch = createBatch<number, number>({ run, concurrency: 1, rest, processes });
+      const first = [batch.add(1), batch.add(2)];
+      await pass(0);
+      await pass(1);
+      runs[0]?.commit();
+      await Promise.all(first);
+      const next = batch.add(3);
+      await pass(restMs - 1);
+      assert.equal(runs.length, 1, `${processes} processes rest ${restMs} ms`);
+      await pass(1);
+      assert.deepEqual(runs[1]?.items, [3]);
+      runs[1]?.commit();
+      await next;
+      t.mock.reset();
+    }
+  });
 });

@@ -8,6 +8,9 @@ import { noteCommit, withoutTracking } from './commit-tracking.ts';
 import { isDataError } from './db.ts';
 import { Problem } from './errors.ts';
 
+/** Beyond it callers would wait longer than larger batches are worth. */
+const MOST_TIMES_LONGER = 4;
+
 export type BatchOptions<Item, Result> = {
   /** Writes all items in one transaction and returns one result per item, in order. */
   run(items: Item[]): Promise<Result[]>;
@@ -20,6 +23,8 @@ export type BatchOptions<Item, Result> = {
   /** As many while a full batch waits: then a further transaction does not make batches smaller. */
   concurrencyWhenFull?: number;
   rest?: RestOptions;
+  /** How many processes share the work: with fewer items each, they rest that much longer for batches of the same size. */
+  processes?: number;
   observe?(items: number): void;
 };
 
@@ -47,7 +52,7 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
   let waiting: PendingItem<Item, Result>[] = [];
   let running = 0;
   let scheduled = false;
-  const rest = createRest(options.rest ?? null, pump);
+  const rest = createRest(options.rest ?? null, Math.min(options.processes ?? 1, MOST_TIMES_LONGER), pump);
   let idleWaiters: (() => void)[] = [];
 
   const mayStart = () => running < (waiting.length >= maxItems ? concurrencyWhenFull : concurrency);
@@ -131,7 +136,7 @@ interface Rest {
   stop(): void;
 }
 
-function createRest(options: RestOptions | null, onEnd: () => void): Rest {
+function createRest(options: RestOptions | null, processes: number, onEnd: () => void): Rest {
   let until = 0;
   let timer: NodeJS.Timeout | null = null;
   return {
@@ -139,7 +144,8 @@ function createRest(options: RestOptions | null, onEnd: () => void): Rest {
       const startedAt = performance.now();
       return () => {
         const now = performance.now();
-        if (options && items > 1) until = now + Math.min(options.longestMs, options.times * (now - startedAt));
+        if (options && items > 1)
+          until = now + processes * Math.min(options.longestMs, options.times * (now - startedAt));
       };
     },
     isOn() {
