@@ -21,7 +21,6 @@ as $$
 declare
   counted_holders bigint[];
   counted_transfers bigint[];
-  raised_holders bigint[];
   raised_before bigint[];
   positions bigint[];
   net_holders bigint[];
@@ -53,13 +52,13 @@ begin
     where p.holder_id = counted.holder_id
     returning p.holder_id, p.position - counted.transfers as before
   )
-  select array_agg(holder_id), array_agg(before) into raised_holders, raised_before from raised;
-  select array_agg(before + ordinal order by place) into positions
+  select array_agg(before order by holder_id) into raised_before from raised;
+  -- By rank and not by a join: without hash joins every transfer would be compared with every holder.
+  select array_agg(raised_before[rank] + ordinal order by place) into positions
   from (
-    select holder_id, place, row_number() over (partition by holder_id order by place) as ordinal
+    select place, dense_rank() over (order by holder_id) as rank, row_number() over (partition by holder_id order by place) as ordinal
     from unnest(holder_ids) with ordinality as posted (holder_id, place)
-  ) as posted
-  join unnest(raised_holders, raised_before) as raised (holder_id, before) using (holder_id);
+  ) as posted;
   insert into ledger_transfers (holder_id, debit_account, credit_account, amount, debit_balance, credit_balance,
                                 posted_at, transaction_id, kind, currency, position)
   select holder_id, debit_account, credit_account, amount, debit_balance, credit_balance, moment, transaction_id, kind, currency, position
