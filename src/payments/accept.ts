@@ -67,7 +67,8 @@ export function createCollectionWriter(ctx: PaymentsContext, engine: PaymentEngi
     // busy refusing requests sees the end of a transaction late: then full batches must not wait for each other.
     concurrency: 1,
     concurrencyWhenFull: 4,
-    rest: { times: 3, longestMs: 10, enough: 16 },
+    // With several processes sixteen come together so often that batches would stay small.
+    rest: { times: 3, longestMs: 10, enough: 16 * Math.min(ctx.config.processes, 4) },
     observe: (items) => ctx.metrics.batchItems.observe({ batch: 'accepts' }, items),
     async run(items) {
       await requireRightClock(ctx);
