@@ -401,7 +401,8 @@ describe('paystack simulator', () => {
   });
 
   test('refunds in parts and moves the status of the transaction', async () => {
-    await start({ refundListLagMs: '50' });
+    // Long enough that a busy machine still sees what a refund is while it is under way.
+    await start({ refundListLagMs: '50', processingMs: '500' });
     const reference = await paidCharge();
     const refund = (more: Json = {}) => call('POST', '/refund', { transaction: reference, ...more });
     const status = (id: unknown, expected: string) =>
