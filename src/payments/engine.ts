@@ -27,8 +27,11 @@ import { reportUnsent } from './unsent-submits.ts';
 import { expireVerification, sendVerificationToken } from './verification.ts';
 import { createWorkQueue, type Work } from './work-queue.ts';
 
-/** Work that may wait in this process; more stays in the table, for any process. */
-const MAX_QUEUED = 1_000;
+/**
+ * Work that may wait in this process; more stays in the table, for any process. To claim it from there is half of what a payment
+ * writes to `payment_jobs`, so a burst should fit. It is a few seconds of work, and far from what the lease allows.
+ */
+const MAX_QUEUED = 2_000;
 const CLAIM_LIMIT = 200;
 const ASKED_RECENTLY_MS = 2_000;
 const MAX_ASKED = 10_000;
