@@ -14,10 +14,10 @@ import { type Shop, signBody } from './shop.ts';
 // The write-ahead log is counted for a whole server, so this test has one to itself.
 delete process.env.TEST_POSTGRES_URL;
 
-/** The floors of the performance page, a completed payment. Claiming receipts is one statement for each batch of outcomes. */
-const MOST_STATEMENTS = 4;
-const MOST_COMMITS = 0.5;
-const MOST_WAL_BYTES = 6_000;
+/** A completed payment. On a busy machine batches are smaller, and statements and commits nearly twice as many as on a quiet one. */
+const MOST_STATEMENTS = 0.24;
+const MOST_COMMITS = 0.13;
+const MOST_WAL_BYTES = 5_500;
 
 const PAYMENTS = 3_000;
 const IN_FLIGHT = 1_500;

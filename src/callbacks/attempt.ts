@@ -14,7 +14,8 @@ const KEPT_ANSWER_BYTES = 4_096;
 const KEPT_HEADER_CHARACTERS = 4_096;
 /** Not part of what is signed: it says nothing about the event. */
 const HEAD_HEADER = 'simbi-ledger-head';
-const CONNECTION_HEADERS = new Set(['connection', 'keep-alive', 'transfer-encoding']);
+/** Every answer has them, and they say nothing about it that an attempt does not say: they are not kept. */
+const PLAIN_HEADERS = new Set(['connection', 'content-length', 'date', 'keep-alive', 'transfer-encoding']);
 
 /** A delivery that this process holds the lease of. */
 export type PendingDelivery = {
@@ -136,12 +137,12 @@ function describeStatus(status: number): string {
   return `The receiver answered ${status}.`;
 }
 
-/** The headers of the answer, as many as fit, without those that concern the connection only. */
+/** The headers of the answer that tell something, as many as fit. */
 function clipHeaders(headers: Record<string, string>): Record<string, string> {
   const kept: Record<string, string> = {};
   let room = KEPT_HEADER_CHARACTERS;
   for (const [name, value] of Object.entries(headers)) {
-    if (CONNECTION_HEADERS.has(name)) continue;
+    if (PLAIN_HEADERS.has(name)) continue;
     room -= name.length + value.length;
     if (room < 0) break;
     // PostgreSQL's JSON cannot hold a NUL; without this a receiver could prevent that its attempt is recorded.
