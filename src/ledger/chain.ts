@@ -16,8 +16,8 @@ import { perProcess } from '../platform/memory.ts';
 export const PARTITIONS = 16;
 /** Transfers in a full block. */
 const BLOCK_TRANSFERS = 1_000;
-/** Blocks that are not full are sealed together, this long after the head before, so few transfers make few blocks and heads. */
-const SEAL_EVERY_MS = 5_000;
+/** A block that is not full is sealed this long after the one before it, so few transfers make few blocks. */
+const SEAL_AFTER_MS = 5_000;
 
 /** The hash before everything. */
 const GENESIS = Buffer.alloc(32);
@@ -61,18 +61,18 @@ export function formatHead({ number, hash }: Pick<Head, 'number' | 'hash'>): str
  */
 export async function extendChain(ctx: Context, options: { partial?: boolean } = {}): Promise<number> {
   const waiting = await listWaiting(ctx.db);
-  const full = waiting.filter(({ transfers }) => transfers >= BLOCK_TRANSFERS);
-  const due = full.length === waiting.length || options.partial || (await isHeadOld(ctx)) ? waiting : full;
+  const newest = waiting.length === 0 ? [] : await newestBlocks(ctx.db);
   let sealed = 0;
-  for (const { partition } of due) sealed += await sealBlock(ctx, partition);
+  for (const { partition, transfers } of waiting)
+    if (options.partial || transfers >= BLOCK_TRANSFERS || isOld(ctx, newest[partition]?.sealed_at ?? null))
+      sealed += await sealBlock(ctx, partition);
   newestHeadOf(ctx).head = await joinPartitions(ctx);
   return sealed;
 }
 
 /** Also if it seems to come from the future: then it says nothing about how long transfers have waited. */
-async function isHeadOld({ db, clock }: Context): Promise<boolean> {
-  const head = await newestHead(db);
-  return head === null || Math.abs(clock.millis() - head.sealed_at.getTime()) >= SEAL_EVERY_MS;
+function isOld({ clock }: Context, sealedAt: Date | null): boolean {
+  return sealedAt === null || Math.abs(clock.millis() - sealedAt.getTime()) >= SEAL_AFTER_MS;
 }
 
 const newestHeadOf = perProcess((): { head: Head | null } => ({ head: null }));
@@ -235,15 +235,15 @@ export function headHash(previous: Buffer, blocks: readonly Buffer[]): Buffer {
     .digest();
 }
 
-/** By partition; hash null: it has no block yet. */
+/** By partition; hash and date null: it has no block yet. */
 export async function newestBlocks(
   reader: Reader,
-): Promise<{ number: bigint; last_id: bigint; hash: Buffer | null }[]> {
+): Promise<{ number: bigint; last_id: bigint; hash: Buffer | null; sealed_at: Date | null }[]> {
   return await reader.query(
-    `select coalesce(number, 0) as number, coalesce(last_id, 0) as last_id, hash
+    `select coalesce(number, 0) as number, coalesce(last_id, 0) as last_id, hash, sealed_at
      from generate_series(0, ${PARTITIONS - 1}) as each (partition)
      left join lateral (
-       select number, last_id, hash from ledger_partition_blocks b where b.partition = each.partition
+       select number, last_id, hash, sealed_at from ledger_partition_blocks b where b.partition = each.partition
        order by number desc limit 1
      ) as block on true
      order by each.partition`,

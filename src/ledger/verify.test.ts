@@ -331,6 +331,26 @@ describe('the chain', () => {
     assert.equal((await verifyLedger(ctx)).checked.blocks, 4);
   });
 
+  test('a holder who fills blocks all the time does not hold back the others', async () => {
+    const at = ctx.clock.now();
+    await ctx.db.query(`insert into holders (name, created_at, updated_at) values ('Quiet shop', $1, $1)`, [at]);
+    const fact = { currency: 'XOF', rail: 'sandbox', amount: 5_00n, fee: 0n };
+    const paid = (holderId: bigint) =>
+      collectionSucceeded({ ...fact, holderId, transactionId: createUuid(ctx.clock.millis()) });
+    const payQuiet = () => ctx.db.transaction((tx) => post(tx, paid(2n), ctx.clock.now()));
+    await payQuiet();
+    await sealAll();
+    await payQuiet();
+    const sealedNow: number[] = [];
+    for (let seconds = 0; seconds < 3; seconds++) {
+      ctx.clock.advance(2_000);
+      const busy = Array.from({ length: 1_000 }, () => paid(1n)).flat();
+      await ctx.db.transaction((tx) => post(tx, busy, ctx.clock.now()));
+      sealedNow.push(await extendChain(ctx));
+    }
+    assert.deepEqual(sealedNow, [1_000, 1_000, 1_001]);
+  });
+
   test('a posting that is still open holds back its own holder only, and is sealed when it ends', async () => {
     const at = ctx.clock.now();
     await ctx.db.query(
