@@ -55,20 +55,23 @@ type Acceptance =
 
 type Item = { order: CollectionOrder; once: OnceOnly | null };
 
+/** Requests in one transaction. */
+const MAX_ITEMS = 128;
+
 export interface CollectionWriter {
   accept(order: CollectionOrder, once: OnceOnly | null): Promise<Acceptance>;
 }
 
 export function createCollectionWriter(ctx: PaymentsContext, engine: PaymentEngine): CollectionWriter {
   const batch: Batch<Item, Acceptance> = createBatch({
-    maxItems: 128,
+    maxItems: MAX_ITEMS,
     maxWaiting: 2_000,
     // Callers wait for it, so the rest is short. Two transactions at once would only halve the batches, but a process that is
     // busy refusing requests sees the end of a transaction late: then full batches must not wait for each other.
     concurrency: 1,
     concurrencyWhenFull: 4,
     // With several processes sixteen come together so often that batches would stay small.
-    rest: { times: 3, longestMs: 10, enough: 16 * Math.min(ctx.config.processes, 4) },
+    rest: { times: 3, longestMs: 10, enough: Math.min(16 * ctx.config.processes, MAX_ITEMS / 2) },
     observe: (items) => ctx.metrics.batchItems.observe({ batch: 'accepts' }, items),
     async run(items) {
       await requireRightClock(ctx);
