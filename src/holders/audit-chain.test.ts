@@ -8,9 +8,9 @@ import { createEmptyDatabase } from '../../test/database.ts';
 import { createTestGateway, type TestGateway } from '../../test/gateway.ts';
 import { createTestContext } from '../../test/harness.ts';
 import { finishRestore } from '../commands/finish-restore.ts';
-import { connectDatabase, type Reader } from '../platform/db.ts';
+import { connectDatabase, type Reader, type Tx } from '../platform/db.ts';
 import { migrate } from '../platform/migrate.ts';
-import { COMMAND_LINE, recordAudit } from './audit.ts';
+import { COMMAND_LINE, recordAudit, recordAudits } from './audit.ts';
 import type { AuditAction } from './audit-actions.ts';
 import { exportAudit, verifyAudit } from './audit-chain.ts';
 import { createHolder, type Holder } from './holders.ts';
@@ -39,6 +39,31 @@ describe('the chain', () => {
     const [counted] = await ctx.db.query<{ count: bigint }>('select count(*) from audit_log');
     assert.equal(BigInt(result.rows), counted?.count);
     assert.ok(result.streams >= 2);
+  });
+
+  test('the rows of one transaction are linked together: the head of their stream is not written for each', async () => {
+    const other = await createHolder(ctx, COMMAND_LINE, 'Other shop');
+    const entries = Array.from({ length: 400 }, (_, row) => ({
+      holderId: row % 2 ? holder.id : other.id,
+      actor: COMMAND_LINE,
+      action: `together.${row}` as AuditAction,
+    }));
+    const counted = await ctx.db.transaction(async (tx) => {
+      await recordAudits(tx, entries.slice(0, 300), ctx.clock.now());
+      await tx.query('savepoint midway');
+      await recordAudits(tx, entries.slice(300, 302), ctx.clock.now());
+      await tx.query('release savepoint midway');
+      await recordAudits(tx, entries.slice(302), ctx.clock.now());
+      const before = await countHeadsWritten(tx);
+      await tx.query('set constraints all immediate');
+      return (await countHeadsWritten(tx)) - before;
+    });
+    // Twice for the rows of each stream, and once for the row that was written within a savepoint.
+    assert.equal(counted, 6n);
+    const result = await verifyAudit(ctx.db);
+    assert.equal(result.broken, null);
+    const linked = (await exported()).map((line) => (JSON.parse(line) as Line).action);
+    assert.equal(linked.filter((action) => action.startsWith('together.')).length, 400);
   });
 
   test('a transaction that is undone leaves no link', async () => {
@@ -222,6 +247,14 @@ function write(action: string, holderId: bigint | null = holder.id): Promise<voi
 async function idOf(action: string): Promise<bigint> {
   const [row] = await ctx.db.query<{ id: bigint }>('select id from audit_log where action = $1', [action]);
   return row?.id ?? 0n;
+}
+
+/** On this connection. */
+async function countHeadsWritten(tx: Tx): Promise<bigint> {
+  const [row] = await tx.query<{ written: bigint }>(
+    `select n_tup_upd as written from pg_stat_xact_user_tables where relname = 'audit_streams'`,
+  );
+  return row?.written ?? 0n;
 }
 
 async function exported(since: Date | null = null): Promise<string[]> {
