@@ -23,8 +23,14 @@ import { openVault } from './platform/vault-keys.ts';
 
 const OWNER_WAIT_MS = 15_000;
 const OWNER_POLL_MS = 50;
-/** A request is refused after a second without a connection, and sent again; a person who typed a command waits for its answer. */
-const COMMAND_ACQUIRE_TIMEOUT_MS = 15_000;
+/**
+ * A request is refused after a second without a connection, and sent again. A person who typed a command waits for its answer, and
+ * so does what starts: many processes may start on a busy machine.
+ */
+export const PATIENT_ACQUIRE_MS = 15_000;
+
+/** More than connections are refused for after one could not be made. */
+const FIRST_CONNECTION_PAUSE_MS = 200;
 
 export type Progress = (sentence: string) => void;
 
@@ -110,7 +116,7 @@ export async function openInstance(config: Config, log: Logger, onProgress: Prog
   const database = await openCommandDatabase(config, onProgress);
   try {
     await migrateDatabase(database, onProgress);
-    const ctx = await createContext(config, database.url, log, { acquireTimeoutMs: COMMAND_ACQUIRE_TIMEOUT_MS });
+    const ctx = await createContext(config, database.url, log, { acquireTimeoutMs: PATIENT_ACQUIRE_MS });
     return {
       ctx,
       async close() {
@@ -188,11 +194,23 @@ async function requireOwnSettings(db: Database): Promise<void> {
     throw new StartError(`${ADD_POOLER} (It drops the role and the time-outs that a connection asks for.)`, 2);
 }
 
+/** By the first connection. A server that is only slow is waited for; one that refuses is not. */
 async function readSettings(db: Database): Promise<{ role: string; timeout: string } | undefined> {
-  const [facts] = await db.query<{ role: string; timeout: string }>(
-    `select current_user::text as role, current_setting('statement_timeout') as timeout`,
-  );
-  return facts;
+  const started = performance.now();
+  for (;;)
+    try {
+      const [facts] = await db.query<{ role: string; timeout: string }>(
+        `select current_user::text as role, current_setting('statement_timeout') as timeout`,
+      );
+      return facts;
+    } catch (error) {
+      if (!tookTooLong(error) || performance.now() - started > PATIENT_ACQUIRE_MS) throw error;
+      await new Promise((resolve) => setTimeout(resolve, FIRST_CONNECTION_PAUSE_MS));
+    }
+}
+
+function tookTooLong(error: unknown): boolean {
+  return error instanceof Error && error.cause instanceof Error && /timeout/.test(error.cause.message);
 }
 
 /** The keys of the database, opened by the master key or the key service of the settings. */

@@ -2,7 +2,7 @@
 
 import { checkReceived } from './callbacks/check-received.ts';
 import { callbackSecrets } from './holders/integrations.ts';
-import { createContext } from './open-context.ts';
+import { createContext, PATIENT_ACQUIRE_MS } from './open-context.ts';
 import { createLogger } from './platform/log.ts';
 import { createReceivedCallbacks } from './sandbox/received-callbacks.ts';
 import { createSimulatedOperator } from './sandbox/simulated-operator.ts';
@@ -22,7 +22,8 @@ const createWarnings = () =>
   });
 
 async function open({ config, databaseUrl, port }: Extract<SandboxOrder, { open: object }>['open']) {
-  const ctx = await createContext({ ...config, databasePoolSize: POOL_SIZE }, databaseUrl, createWarnings());
+  const settings = { ...config, databasePoolSize: POOL_SIZE };
+  const ctx = await createContext(settings, databaseUrl, createWarnings(), { acquireTimeoutMs: PATIENT_ACQUIRE_MS });
   const received = createReceivedCallbacks(ctx.clock, (request) =>
     checkReceived(ctx, (id) => callbackSecrets(ctx, id), request),
   );

@@ -7,7 +7,7 @@ import type { Demo } from './demo.ts';
 import { type Foundation, openFoundation, type ServerOptions } from './foundation.ts';
 import type { StopOptions } from './gateway.ts';
 import { forkGateway, type GatewayProcess, type OpenOrder, prepareForks, type ReadyNotice } from './gateway-process.ts';
-import { createContext, type Progress, StartError } from './open-context.ts';
+import { createContext, PATIENT_ACQUIRE_MS, type Progress, StartError } from './open-context.ts';
 import type { Config } from './platform/config.ts';
 import { createProcessMetrics, mergeMetrics } from './platform/metrics.ts';
 
@@ -22,7 +22,6 @@ const CONNECTIONS_BESIDE_POOL = 2;
 /** For commands, migrations, backups, and the process of the sandbox. */
 const CONNECTIONS_FOR_OTHERS = 15;
 const SMALLEST_POOL = 3;
-const CONNECT_TIMEOUT_MS = 15_000;
 
 export type Supervisor = {
   readonly url: string;
@@ -77,7 +76,7 @@ export async function startSupervisor(settings: Config, options: ServerOptions =
  * so many connections for each process that all of them, and one that replaces another, stay below what the server takes.
  */
 async function choosePoolSize({ config, database, log }: Foundation, onProgress: Progress): Promise<number> {
-  const { db } = await createContext(config, database.url, log.logger, { acquireTimeoutMs: CONNECT_TIMEOUT_MS });
+  const { db } = await createContext(config, database.url, log.logger, { acquireTimeoutMs: PATIENT_ACQUIRE_MS });
   try {
     const [row] = await db.query<{ most: number }>(
       `select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
