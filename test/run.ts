@@ -16,8 +16,11 @@ import { watchTimes } from './times.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const ALL_TESTS = ['src/**/*.test.ts', 'test/**/*.test.ts', 'sdk/**/*.test.ts', 'simulators/**/*.test.ts'];
-/** Two more than there are processors: files also wait, for their database, a browser, another process or a moment. */
-const CONCURRENT_FILES = availableParallelism() + 2;
+/**
+ * One more than there are processors: files also wait, for their database, a browser, another process or a moment. With two more,
+ * tests of several processes missed seconds on a machine that others use too, and the whole was no sooner done.
+ */
+const CONCURRENT_FILES = availableParallelism() + 1;
 /** The same as the launcher's. Without it every file strips the types of some hundred modules again. */
 const COMPILE_CACHE = join(ROOT, 'node_modules/.cache/simbi');
 /** The flag of Node's runner for running only some tests. */
