@@ -17,11 +17,19 @@ import { readReleased } from './released.ts';
 import { startTraffic, type Traffic } from './traffic.ts';
 import { checkOut, type Gateway, run, type Settings, startGateway, THIS_VERSION, type Version } from './versions.ts';
 
-/** Money, callbacks, people, pages and the walls between holders; tests of the schema itself belong to their own version. */
+/**
+ * Money, callbacks, people, pages and the walls between holders. Tests of the schema itself belong to their own version, and so do
+ * those of the ledger that wait for a block to be sealed: what the version before seals on the new schema is dropped (migration 67).
+ */
 const JOURNEYS = [
   'test/{journeys,payouts,refunds,four-eyes,isolation,row-security,event-order,people,console,payment-rows}.test.ts',
-  'src/{ledger,callbacks}/*.test.ts',
+  'src/callbacks/*.test.ts',
+  'src/ledger/{ledger,postings}.test.ts',
 ];
+/** They type commands, which a version from before a newer database was taken refuses. */
+const WITH_COMMANDS = ['test/people.test.ts'];
+/** A test that waits for something that the new schema never does is named, instead of waited for. */
+const JOURNEY_TIMEOUT_MS = 600_000;
 
 const { values } = parseArgs({
   options: {
@@ -44,11 +52,12 @@ function say(sentence: string): void {
 /** The tests of the version before clone their databases from a template that this version made. */
 async function runJourneys(before: Version, serverUrl: string): Promise<void> {
   const template = await createTemplate(serverUrl);
-  const files = values.journeys.flatMap((pattern) => globSync(pattern, { cwd: before.folder })).sort();
+  const leftOut = released.starts_on_newer ? [] : WITH_COMMANDS;
+  const files = globSync(values.journeys, { cwd: before.folder, exclude: leftOut }).sort();
   const settings = { TEST_POSTGRES_URL: serverUrl, TEST_POSTGRES_TEMPLATE: template };
   const { code, text } = await run(
     before,
-    ['--test', '--test-reporter=spec', '--test-concurrency=2', ...files],
+    ['--test', '--test-reporter=spec', '--test-concurrency=2', `--test-timeout=${JOURNEY_TIMEOUT_MS}`, ...files],
     settings,
   );
   const count = (name: string) => Number(new RegExp(`${name} (\\d+)`).exec(text)?.[1] ?? 0);
