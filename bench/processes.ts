@@ -1,7 +1,7 @@
 // npm run bench:processes: do several processes on one machine settle more, or do they only wait for each other? The same payments
 // through `simbi serve --processes 1`, 2 and 4 on one PostgreSQL, in turns in one run: over many holders, over 64 and for one. Prints
 // payments settled a second, and which share of the time of PostgreSQL's backends waits for rows of the ledger, sampled from
-// pg_stat_activity. With --quick it takes about two minutes.
+// pg_stat_activity. With --quick it takes about five minutes.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -95,8 +95,8 @@ async function measure(ctx: Context, merchants: Client[], processes: number, hol
   const server = await startServer(processes);
   try {
     // A fresh process compiles its code while it works: that is not what is measured, and each has as much to become warm.
-    // It may also refuse some of the first requests: it does not know yet how fast it is.
-    await settle(ctx, merchants, (PAYMENTS * processes) / 2, { mayRefuse: true });
+    // Each has seen nearly every holder then. It may refuse some of the first requests: it does not know yet how fast it is.
+    await settle(ctx, merchants, PAYMENTS * processes, { mayRefuse: true });
     for (const count of holders) {
       const waits: Waits = { samples: 0, active: 0, ledger: 0, locks: 0 };
       let sampling = true;
