@@ -29,7 +29,7 @@ const OWNER_POLL_MS = 50;
  */
 export const PATIENT_ACQUIRE_MS = 15_000;
 
-/** More than connections are refused for after one could not be made. */
+/** Longer than every call is refused after a connection could not be made (platform/reachable.ts). */
 const FIRST_CONNECTION_PAUSE_MS = 200;
 
 export type Progress = (sentence: string) => void;
