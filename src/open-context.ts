@@ -12,7 +12,7 @@ import { type Config, dataPath } from './platform/config.ts';
 import type { Context } from './platform/context.ts';
 import { SERVICE_ROLE } from './platform/database-roles.ts';
 import { createDatabaseTime } from './platform/database-time.ts';
-import { connectDatabase, type Database } from './platform/db.ts';
+import { connectDatabase, type Database, PATIENT_ACQUIRE_MS } from './platform/db.ts';
 import { KeyWrapperError } from './platform/key-wrapper.ts';
 import { ensureMasterKey, findMasterKey, findPreviousMasterKey, listKeyWrappers } from './platform/master-key.ts';
 import { createMemory } from './platform/memory.ts';
@@ -23,11 +23,6 @@ import { openVault } from './platform/vault-keys.ts';
 
 const OWNER_WAIT_MS = 15_000;
 const OWNER_POLL_MS = 50;
-/**
- * A request is refused after a second without a connection, and sent again. A person who typed a command waits for its answer, and
- * so does what starts: many processes may start on a busy machine.
- */
-export const PATIENT_ACQUIRE_MS = 15_000;
 
 /** Longer than every call is refused after a connection could not be made (platform/reachable.ts). */
 const FIRST_CONNECTION_PAUSE_MS = 200;

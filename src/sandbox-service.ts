@@ -2,7 +2,8 @@
 
 import { checkReceived } from './callbacks/check-received.ts';
 import { callbackSecrets } from './holders/integrations.ts';
-import { createContext, PATIENT_ACQUIRE_MS } from './open-context.ts';
+import { createContext } from './open-context.ts';
+import { PATIENT_ACQUIRE_MS } from './platform/db.ts';
 import { createLogger } from './platform/log.ts';
 import { createReceivedCallbacks } from './sandbox/received-callbacks.ts';
 import { createSimulatedOperator } from './sandbox/simulated-operator.ts';

@@ -7,8 +7,9 @@ import type { Demo } from './demo.ts';
 import { type Foundation, openFoundation, type ServerOptions } from './foundation.ts';
 import type { StopOptions } from './gateway.ts';
 import { forkGateway, type GatewayProcess, type OpenOrder, prepareForks, type ReadyNotice } from './gateway-process.ts';
-import { createContext, PATIENT_ACQUIRE_MS, type Progress, StartError } from './open-context.ts';
+import { createContext, type Progress, StartError } from './open-context.ts';
 import type { Config } from './platform/config.ts';
+import { PATIENT_ACQUIRE_MS } from './platform/db.ts';
 import { createProcessMetrics, mergeMetrics } from './platform/metrics.ts';
 
 /** A process that lived longer than this is started again at once, an earlier end is followed by a pause. */

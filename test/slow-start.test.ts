@@ -7,31 +7,65 @@ import { test } from 'node:test';
 import { createContext } from '../src/open-context.ts';
 import { createLogger } from '../src/platform/log.ts';
 import { createTestContext } from './harness.ts';
+import { simbi } from './processes.ts';
 
 /** So many of its first connections are never served; a request waits a second for one. */
 const LATE = 2;
+/** Longer than a request waits for a connection. */
+const LATE_MS = 1_500;
 
-test('a start waits for a database that takes its first connections late', async () => {
-  const base = await createTestContext();
-  const { port, hostname } = new URL(base.databaseUrl);
+/** In front of a database. `onConnection` says whether, and when, the nth connection is served. */
+async function startProxy(
+  databaseUrl: string,
+  onConnection: (taken: number, serve: () => void) => void,
+): Promise<{ databaseUrl: string; close(): void }> {
+  const url = new URL(databaseUrl);
+  const { port, hostname } = url;
   const sockets = new Set<Socket>();
   let taken = 0;
   const proxy = createServer((socket) => {
     sockets.add(socket.on('error', () => undefined));
-    if (++taken <= LATE) return;
-    const server = connect(Number(port), hostname).on('error', () => undefined);
-    socket.pipe(server).pipe(socket);
+    onConnection(++taken, () => {
+      const server = connect(Number(port), hostname).on('error', () => undefined);
+      socket.pipe(server).pipe(socket);
+    });
   });
   proxy.listen(0, '127.0.0.1');
   await once(proxy, 'listening');
-  const database = new URL(base.databaseUrl);
-  database.host = `127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  url.host = `127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  return {
+    databaseUrl: url.href,
+    close() {
+      for (const socket of sockets) socket.destroy();
+      proxy.close();
+    },
+  };
+}
+
+test('a start waits for a database that takes its first connections late', async () => {
+  const base = await createTestContext();
+  const proxy = await startProxy(base.databaseUrl, (taken, serve) => {
+    if (taken > LATE) serve();
+  });
   try {
-    const ctx = await createContext(base.config, database.href, createLogger('silent'));
+    const ctx = await createContext(base.config, proxy.databaseUrl, createLogger('silent'));
     assert.deepEqual(await ctx.db.query('select 1 as one'), [{ one: 1 }]);
     await ctx.db.close();
   } finally {
-    for (const socket of sockets) socket.destroy();
+    proxy.close();
+    await base.close();
+  }
+});
+
+test('doctor waits for a database that takes each connection late', async () => {
+  const base = await createTestContext();
+  const proxy = await startProxy(base.databaseUrl, (_, serve) => setTimeout(serve, LATE_MS));
+  try {
+    const settings = { DATABASE_URL: proxy.databaseUrl, DATA_DIR: base.config.dataDir };
+    const { out } = await simbi(['doctor', '--json'], settings).ended;
+    for (const check of ['database', 'migrations', 'mode'])
+      assert.match(out, new RegExp(`"check": "${check}",\\s+"ok": true`));
+  } finally {
     proxy.close();
     await base.close();
   }

@@ -10,7 +10,7 @@ import { modeOfDatabase } from '../database-mode.ts';
 import { migrateDatabase, openCommandDatabase } from '../open-context.ts';
 import { systemClock } from '../platform/clock.ts';
 import { type Config, readConfig } from '../platform/config.ts';
-import { connectDatabase, type Database, violatedConstraint } from '../platform/db.ts';
+import { connectDatabase, type Database, PATIENT_ACQUIRE_MS, violatedConstraint } from '../platform/db.ts';
 import { monthNamed, monthOf } from '../platform/months.ts';
 import { createProgressBar } from './progress.ts';
 import { addCommand, addNeededOption, CommandError, confirm, EXIT, print, type Terminal, table } from './terminal.ts';
@@ -19,7 +19,6 @@ type Options = { json?: boolean; before?: string; yes?: boolean };
 type Opened = { config: Config; databaseUrl: string; owner: Database };
 
 /** Nobody waits for this command as a request does. */
-const CONNECT_TIMEOUT_MS = 10_000;
 
 const WRITE_HELP = `
 Each month (UTC) becomes a folder with one CSV file (gzip) for each table, and a manifest with the rows and the SHA-256 of each file.
@@ -75,7 +74,7 @@ async function withOwner<T>(terminal: Terminal, work: (opened: Opened) => Promis
       url: database.ownerUrl,
       as: 'owner',
       poolSize: 2,
-      acquireTimeoutMs: CONNECT_TIMEOUT_MS,
+      acquireTimeoutMs: PATIENT_ACQUIRE_MS,
     });
     try {
       return await work({ config, databaseUrl: database.ownerUrl, owner });
