@@ -2,11 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
 import { createTestContext } from '../../test/harness.ts';
 import { connectDatabase, type Database } from './db.ts';
 import { runLoop } from './jobs.ts';
-import { createWorkSignal, listenForWork } from './work-signal.ts';
+import { createWorkSignal, listenForWork, REST_MS } from './work-signal.ts';
 
 describe('work for other processes', () => {
   let database: TestDatabase;
@@ -57,6 +58,26 @@ describe('work for other processes', () => {
     while (!heard.has('mails')) heard.add(await listener.next());
     assert.ok(heard.has('payments'));
     assert.ok(db.counters.statements - before <= 2);
+    await listener.stop();
+  });
+
+  test('what is told right after a message waits for a moment, and a command that ends sends it at once', async () => {
+    const listener = hear();
+    await listener.next();
+    const signal = createWorkSignal({ db, log: ctx.log });
+    const [before, startedAt] = [db.counters.statements, performance.now()];
+    for (let each = 0; each < 50; each++) {
+      signal.tell('payments');
+      await setTimeout(1);
+    }
+    const most = (performance.now() - startedAt) / REST_MS + 1;
+    const sent = db.counters.statements - before;
+    assert.ok(sent <= most, `${sent} messages, at most ${most}`);
+    signal.tell('mails');
+    await signal.idle();
+    let heard = await listener.next();
+    while (heard === 'payments') heard = await listener.next();
+    assert.equal(heard, 'mails');
     await listener.stop();
   });
 

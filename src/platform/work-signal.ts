@@ -2,16 +2,21 @@
 // after the commit, in a transaction of its own: inside the transaction that makes the work it would take a lock that all
 // commits of the database share. Nothing depends on it; what was not heard is found by the next pass.
 
+import { setImmediate } from 'node:timers/promises';
 import type { Config } from './config.ts';
 import type { Context } from './context.ts';
 import { connectClient } from './database-servers.ts';
 import { isPooled } from './database-url.ts';
 
 const CHANNEL = 'simbi_work';
+/** Who was told a moment ago is at work, and finds more. Without it each request of a quiet process would be followed by a message. */
+export const REST_MS = 20;
 const CONNECT_AGAIN_MS = 1_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 
-/** Tells other processes that there is work for this job. Calls while one is being sent are sent together. */
+const TELL = `select pg_notify('${CHANNEL}', job) from unnest($1::text[]) as job`;
+
+/** Tells other processes that there is work for this job. Calls within REST_MS of the last one are sent together. */
 export type TellOthers = (job: string) => void;
 
 export type WorkSignal = {
@@ -23,28 +28,39 @@ export type WorkSignal = {
 export function createWorkSignal({ db, log }: Pick<Context, 'db' | 'log'>): WorkSignal {
   const waiting = new Set<string>();
   let sending: Promise<void> | null = null;
+  let rest: NodeJS.Timeout | null = null;
 
   async function send(): Promise<void> {
+    // The answer to the request that made the work goes out first.
+    await setImmediate();
+    const jobs = [...waiting];
+    waiting.clear();
     try {
-      while (waiting.size > 0) {
-        const jobs = [...waiting];
-        waiting.clear();
-        await db.query(`select pg_notify('${CHANNEL}', job) from unnest($1::text[]) as job`, [jobs]);
-      }
+      // Nothing is stored, so nothing has to be on the disk.
+      await db.unflushed({ name: 'tell_others', text: TELL }, [jobs]);
     } catch (error) {
       log.warn({ err: error }, 'other processes were not told of work; they find it by themselves');
-    } finally {
-      sending = null;
     }
+    sending = null;
+    rest = setTimeout(start, REST_MS).unref();
+  }
+
+  function start(): void {
+    rest = null;
+    if (waiting.size > 0) sending ??= send();
   }
 
   return {
     tell(job) {
       waiting.add(job);
-      sending ??= send();
+      if (rest === null) start();
     },
-    idle: async () => {
-      await sending;
+    async idle() {
+      while (waiting.size > 0 || sending) {
+        if (rest) clearTimeout(rest);
+        start();
+        await sending;
+      }
     },
   };
 }
