@@ -1325,7 +1325,6 @@ comment on column events.url is
   'Null: no callback was asked for. The event is in the feed all the same.';
 comment on column events.body is
   'The bytes that are sent and signed. They never change.';
-CREATE INDEX events_by_id ON ONLY public.events USING btree (holder_id, id);
 CREATE INDEX events_by_position ON ONLY public.events USING btree (holder_id, "position");
 CREATE TRIGGER events_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON events FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 

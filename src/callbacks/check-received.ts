@@ -2,13 +2,22 @@
 // its id, so that the reason can tell a changed body from a wrong secret.
 
 import { createBatch } from '../platform/batch.ts';
+import { columns } from '../platform/columns.ts';
 import type { Context } from '../platform/context.ts';
-import { uuidFromPublicId } from '../platform/ids.ts';
+import { holderOfUuid, uuidFromPublicId } from '../platform/ids.ts';
 import { perProcess } from '../platform/memory.ts';
-import { EVENT_KEYS } from './claim.ts';
+import { transactionIdsOf } from './events.ts';
 import { type SignatureCheck, verifyCallback } from './signature.ts';
 
 type SentEvent = { id: string; integration_id: bigint; body: Buffer };
+
+/** Keys of events of any holders: each id contains its holder. */
+const EVENTS = columns<string>(1, {
+  holder_id: ['bigint', holderOfUuid],
+  event_id: ['uuid', (id) => id],
+  first_id: ['uuid', (id) => transactionIdsOf(id)[0]],
+  last_id: ['uuid', (id) => transactionIdsOf(id)[1]],
+});
 
 /** Callbacks that come at the same time are looked up together. */
 const sentEvents = perProcess((ctx: Context) =>
@@ -17,10 +26,11 @@ const sentEvents = perProcess((ctx: Context) =>
       const rows = await ctx.db.query<SentEvent>(
         {
           name: 'find_sent_events',
-          text: `select e.id, e.integration_id, e.body from ${EVENT_KEYS.rows}
-                 join events e on e.holder_id = input.holder_id and e.id = input.event_id`,
+          text: `select e.id, e.integration_id, e.body from ${EVENTS.rows}
+                 join events e on e.holder_id = input.holder_id and e.id = input.event_id
+                   and e.transaction_id between input.first_id and input.last_id`,
         },
-        EVENT_KEYS.arrays(ids),
+        EVENTS.arrays(ids),
       );
       const byId = new Map(rows.map((row) => [row.id, row]));
       return ids.map((id) => byId.get(id) ?? null);

@@ -183,7 +183,7 @@ async function withBodies(ctx: Context, claimed: Bodiless[]): Promise<ClaimedRow
 }
 
 /** Keys of events of any holders: each id contains its holder. */
-export const EVENT_KEYS = columns<string>(1, { holder_id: ['bigint', holderOfUuid], event_id: ['uuid', (id) => id] });
+const EVENT_KEYS = columns<string>(1, { holder_id: ['bigint', holderOfUuid], event_id: ['uuid', (id) => id] });
 
 /** Ends leases of this process early, so that another process can claim the deliveries at once. */
 export async function releaseLeases(ctx: Context, eventIds: string[]): Promise<void> {

@@ -166,6 +166,15 @@ function fixEvent(event: NewEvent, at: Date, leasedUntil: Date): RecordedEvent {
   };
 }
 
+/**
+ * The first and the last id that the transaction of an event can have: both ids begin with the moment of the transaction. So events
+ * are found by the key of their transactions, and no index is kept for their own ids.
+ */
+export function transactionIdsOf(eventId: string): [first: string, last: string] {
+  const moment = eventId.slice(0, 14);
+  return [`${moment}0000-0000-000000000000`, `${moment}ffff-ffff-ffffffffffff`];
+}
+
 /** The receiver of a URL: scheme, host and port. Fairness and health are kept by receiver. */
 export function originOf(url: string): string {
   return URL.parse(url)?.origin ?? 'invalid:';

@@ -6,6 +6,7 @@ import type { Reader, Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { holderOfUuid, publicId, timeOfUuid, uuidFromPublicId } from '../platform/ids.ts';
 import { readLastRestore } from '../platform/restores.ts';
+import { transactionIdsOf } from './events.ts';
 
 const DEFAULT_LIMIT = 100;
 export const MAX_FEED_LIMIT = 1_000;
@@ -55,8 +56,9 @@ async function readFrom({ position, restart }: Place, list: (after: bigint) => P
 
 const FIND_PLACE = {
   name: 'find_place_in_feed',
-  text: `select (select position from events where holder_id = $1 and id = $2) as position,
-           (select id from events where holder_id = $1 order by id limit 1) as oldest,
+  text: `select (select position from events
+            where holder_id = $1 and id = $2 and transaction_id between $3 and $4) as position,
+           (select transaction_id from events where holder_id = $1 order by transaction_id limit 1) as oldest,
            f.restored_at, f.restored_positions
          from (values (1)) as one left join event_feeds f on f.holder_id = $1`,
 };
@@ -71,7 +73,7 @@ type PlaceRow = {
 async function findPlace(reader: Reader, holderId: bigint, after: string): Promise<Place> {
   const id = uuidFromPublicId('evt', after);
   if (id === null || holderOfUuid(id) !== holderId) throw new Problem('event_not_found');
-  const [row] = await reader.query<PlaceRow>(FIND_PLACE, [holderId, id]);
+  const [row] = await reader.query<PlaceRow>(FIND_PLACE, [holderId, id, ...transactionIdsOf(id)]);
   const position = row?.position ?? null;
   // An event is never older than its transaction, whose time its id carries. A restore before that did not lose it.
   const first = (row?.restored_at ?? []).findIndex((at) => at.getTime() >= timeOfUuid(id));

@@ -6,7 +6,7 @@ import type { Reader } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { isRefundId, publicId, uuidFromPublicId } from '../platform/ids.ts';
 import { resumeAddresses } from './endpoints.ts';
-import { type EventType, originOf } from './events.ts';
+import { type EventType, originOf, transactionIdsOf } from './events.ts';
 import { callbackHeaders } from './signature.ts';
 
 const DEFAULT_LIMIT = 50;
@@ -72,6 +72,7 @@ export async function listDeliveries(
 ): Promise<Delivery[]> {
   // Undelivered events are in the small table. Starting there makes a long history cheap.
   const waits = filter.status === 'waiting' || filter.status === 'retrying' || filter.status === 'paused';
+  const [eventId, before] = [uuidOrNull(filter.eventId), uuidOrNull(filter.before)];
   const rows = await reader.query<DeliveryRow>(
     `select * from (
        select e.id, e.type, e.transaction_id, e.url, e.body, e.created_at, e.position, d.due_at,
@@ -86,21 +87,24 @@ export async function listDeliveries(
          on d.holder_id = e.holder_id and d.event_id = e.id and d.transaction_id = e.transaction_id
        where e.holder_id = $1
          and ($2::uuid is null or e.transaction_id = $2)
-         and ($3::uuid is null or e.id = $3)
+         and ($3::uuid is null or (e.id = $3 and e.transaction_id between $9 and $10))
          and ($4::timestamptz is null or (e.position >= $8 and e.created_at >= $4))
-         and ($5::uuid is null or e.position < (select b.position from events b where b.holder_id = $1 and b.id = $5))
+         and ($5::uuid is null or e.position < (select b.position from events b
+           where b.holder_id = $1 and b.id = $5 and b.transaction_id between $11 and $12))
      ) listed
      where ($6::text is null or status = $6)
      order by position desc limit $7`,
     [
       holderId,
       filter.transactionId ?? null,
-      uuidOrNull(filter.eventId),
+      eventId,
       filter.since ?? null,
-      uuidOrNull(filter.before),
+      before,
       filter.status ?? null,
       Math.min(Math.max(filter.limit ?? DEFAULT_LIMIT, 1), MAX_LIMIT),
       filter.since ? await firstPositionSince(reader, holderId, filter.since) : 0n,
+      ...(eventId ? transactionIdsOf(eventId) : NO_IDS),
+      ...(before ? transactionIdsOf(before) : NO_IDS),
     ],
   );
   const attempts = await listAttempts(
@@ -121,8 +125,13 @@ export async function listDeliveries(
   }));
 }
 
+const NO_IDS = [null, null] as const;
+
 function uuidOrNull(eventId: string | undefined): string | null {
-  if (eventId === undefined) return null;
+  return eventId === undefined ? null : eventUuid(eventId);
+}
+
+function eventUuid(eventId: string): string {
   const uuid = uuidFromPublicId('evt', eventId);
   if (uuid === null) throw new Problem('event_not_found');
   return uuid;
@@ -181,12 +190,13 @@ async function listAttempts(
  * member who asked, for the audit log; requests of the API are in the request log.
  */
 export async function resendEvent(ctx: Context, holderId: bigint, eventId: string, actor?: Actor): Promise<void> {
-  const id = uuidOrNull(eventId);
+  const id = eventUuid(eventId);
   const at = ctx.clock.now();
   await ctx.db.transaction(async (tx) => {
     const [event] = await tx.query<{ transaction_id: string; integration_id: bigint; url: string | null }>(
-      'select transaction_id, integration_id, url from events where holder_id = $1 and id = $2',
-      [holderId, id],
+      `select transaction_id, integration_id, url from events
+       where holder_id = $1 and id = $2 and transaction_id between $3 and $4`,
+      [holderId, id, ...transactionIdsOf(id)],
     );
     if (!event) throw new Problem('event_not_found');
     if (event.url === null)
