@@ -239,10 +239,16 @@ $$;
 -- On several servers (`simbi distribute`) one role writes in a transaction, so the service posts with its own rights; triggers
 -- refuse what does not come from post_transfers.
 do $$
+declare
+  each record;
 begin
   if to_regproc('store_is_distributed') is not null then
     grant insert on ledger_transfers to simbi_service;
+    grant insert, update (position) on ledger_positions to simbi_service;
     grant update (balance, updated_at) on ledger_accounts to simbi_service;
+    for each in select oid::regprocedure as name from pg_proc where proname = 'post_transfers' loop
+      execute format('alter function %s security invoker', each.name);
+    end loop;
   end if;
 end
 $$;

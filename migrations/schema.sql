@@ -96,7 +96,7 @@ begin
   end if;
   if rule.age_column is not null then
     -- Asked without the lock first: most partitions that are kept are kept for a young row.
-    execute format('select exists (select from %I where %I >= $1)', name, rule.age_column) into young using cutoff;
+    execute format('select exists (select 1 from %I where %I >= $1)', name, rule.age_column) into young using cutoff;
     if young then
       return false;
     end if;
@@ -108,7 +108,7 @@ begin
   if rule.age_column is not null then
     -- Waits for the inserts under way; later ones wait for us and then find the default partition.
     execute format('lock table %I in share row exclusive mode', name);
-    execute format('select exists (select from %I where %I >= $1)', name, rule.age_column) into young using cutoff;
+    execute format('select exists (select 1 from %I where %I >= $1)', name, rule.age_column) into young using cutoff;
     if young then
       return false;
     end if;
@@ -255,7 +255,7 @@ declare
 begin
   if moment > clock_timestamp() + interval '30 seconds' then
     if not exists (
-      select from ledger_transfers t
+      select 1 from ledger_transfers t
       where t.holder_id = any (holder_ids) and t.posted_at >= moment
         and (t.debit_account = any (debit_accounts || credit_accounts) or t.credit_account = any (debit_accounts || credit_accounts)))
     then

@@ -2,13 +2,11 @@
 // copy of it, made on every server of the cluster. The cluster's own database (the one of CITUS_URL) says which servers there are.
 
 import pg from 'pg';
-import { distribute } from '../src/distribution/distribute.ts';
+import { DATABASE_SETTINGS, distribute } from '../src/distribution/distribute.ts';
 
 const SHARDS = 4;
 const CLONE_TRIES = 50;
 const CLONE_PAUSE_MS = 100;
-/** What `simbi distribute` sets on a database: a copy does not have it. */
-const SETTINGS = ['citus.enable_unsafe_triggers = on', `citus.propagate_set_commands = 'local'`];
 
 type Server = { host: string; port: number; isCoordinator: boolean };
 
@@ -66,8 +64,10 @@ export async function cloneClusterDatabase(clusterUrl: string, name: string, tem
           if (tries >= CLONE_TRIES) throw error;
           await new Promise((resolve) => setTimeout(resolve, CLONE_PAUSE_MS));
         }
+      // What `simbi distribute` sets on a database: a copy does not have it.
       if (server.isCoordinator)
-        for (const setting of SETTINGS) await client.query(`alter database ${name} set ${setting}`);
+        for (const [setting, value] of Object.entries(DATABASE_SETTINGS))
+          await client.query(`alter database ${name} set ${setting} = '${value}'`);
     });
 }
 

@@ -251,15 +251,15 @@ const REPLAY = `
   ), replayed as (
     insert into callback_deliveries
       (holder_id, event_id, transaction_id, integration_id, origin, url, leased, due_at, started_at)
-    select p.holder_id, p.id, p.transaction_id, p.integration_id,
+    select $1, p.id, p.transaction_id, p.integration_id,
            coalesce(substring(p.url from '^[a-z]+://[^/?#]+'), 'invalid:'), p.url, false, $3, $3
     from page p
     where p.url is not null
       and not exists (
-        select from callback_attempts a where a.holder_id = p.holder_id and a.event_id = p.id and a.delivered)
+        select from callback_attempts a where a.holder_id = $1 and a.event_id = p.id and a.delivered)
       and not exists (
         select from events n
-        where n.holder_id = p.holder_id and n.transaction_id = p.transaction_id
+        where n.holder_id = $1 and n.transaction_id = p.transaction_id
           and n.type <> 'payment_link.paid' and n.position > p.position)
     on conflict on constraint delivery_once do update set due_at = $3, started_at = $3 where not callback_deliveries.leased
     returning event_id

@@ -95,16 +95,28 @@ async function requireCluster(client: pg.Client): Promise<void> {
 }
 
 /**
- * What the servers must know before rows are there. Triggers that only look at their row may be on them. The holder that a
- * statement reads for, and the guard of postings, reach them with `set local`. The coordinator speaks to them as the role of the
- * statement, so the roles may log in; they have no password, and pg_hba.conf of the servers says who may come from where.
+ * What a distributed database is set to. Triggers that only look at their row may be on the servers. The holder that a statement reads
+ * for, and the guard of postings, reach them with `set local`. Citus would let only one change of several holders at a time into a
+ * shard, until its commit, so that no two wait for each other. Ours lock the rows of holders in one order (platform/one-holder.ts);
+ * two that wait for each other all the same are found by Citus, and one of them is tried again.
+ */
+export const DATABASE_SETTINGS: Record<string, string> = {
+  'citus.enable_unsafe_triggers': 'on',
+  'citus.propagate_set_commands': 'local',
+  'citus.multi_shard_modify_mode': 'sequential',
+  'citus.enable_deadlock_prevention': 'off',
+};
+
+/**
+ * What the servers must know before rows are there. The coordinator speaks to them as the role of the statement, so the roles may log
+ * in; they have no password, and pg_hba.conf of the servers says who may come from where.
  */
 async function prepareServers(client: pg.Client, say: (sentence: string) => void): Promise<void> {
   const name = await databaseName(client);
-  await client.query(`alter database ${name} set citus.enable_unsafe_triggers = on`);
-  await client.query(`alter database ${name} set citus.propagate_set_commands = 'local'`);
-  await client.query('set citus.enable_unsafe_triggers = on');
-  await client.query(`set citus.multi_shard_modify_mode = 'sequential'`);
+  for (const [setting, value] of Object.entries(DATABASE_SETTINGS)) {
+    await client.query(`alter database ${name} set ${setting} = '${value}'`);
+    await client.query(`set ${setting} = '${value}'`);
+  }
   for (const role of [SERVICE_ROLE, TENANT_ROLE]) await client.query(`alter role ${role} login`);
   say('The servers know the roles and settings.');
 }

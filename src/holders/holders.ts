@@ -8,6 +8,12 @@ import type { AuditAction } from './audit-actions.ts';
 
 /** For statements that read the range of each holder: `from ${EVERY_HOLDER} as holder`. 0 is the gateway itself. */
 export const EVERY_HOLDER = '(select id from holders union all select 0)';
+/** The ids of them, for statements that cannot have both in one (holders and payments may be on several servers). */
+export async function listHolderIds(reader: Reader): Promise<bigint[]> {
+  const rows = await reader.query<{ id: bigint }>(`select id from ${EVERY_HOLDER} as holder order by id`);
+  return rows.map(({ id }) => id);
+}
+
 /** Most holders that one query reads. */
 export const MAX_HOLDERS_LISTED = 1_000;
 

@@ -3,7 +3,7 @@
 
 import { columns } from '../platform/columns.ts';
 import type { Tx } from '../platform/db.ts';
-import { byHolder, queryByHolder } from '../platform/one-holder.ts';
+import { byHolder, inTurns, queryByHolder } from '../platform/one-holder.ts';
 import {
   type AccountRef,
   accountKey,
@@ -63,10 +63,20 @@ export async function lockAccounts(tx: Tx, refs: Iterable<AccountRef>, at: Date)
   }
   const wanted = [...byKey.values()];
   const beside = wanted.flatMap((ref) => (ref.kind === 'wallet_available' ? besideWallet(ref) : []));
+  if (tx.isDistributed?.()) await createMissing(tx, wanted, at);
   // Sent together: the database begins the second statement when the first has its locks.
   const [found, lockedBeside] = await Promise.all([selectLocked(tx, wanted), lockBeside(tx, beside)]);
   const rows = found.length === wanted.length ? found : await createAndLock(tx, wanted, at);
   return new Map([...lockedAccounts(rows, byKey), ...lockedBeside]);
+}
+
+/** On several servers the accounts of one holder would be locked before it is seen that another's are missing. */
+async function createMissing(tx: Tx, wanted: AccountRef[], at: Date): Promise<void> {
+  const found = await tx.query(
+    `select key from ${WANTED.rows} join ledger_accounts using (holder_id, key)`,
+    WANTED.arrays(wanted),
+  );
+  if (found.length < wanted.length) await createAccounts(tx, wanted, at);
 }
 
 /** The first posting of a holder or a rail. What is beside wallets is locked already: a deadlock is possible here, and tried again. */
@@ -182,15 +192,16 @@ async function createAccounts(tx: Tx, refs: AccountRef[], at: Date): Promise<voi
     const walletAccount = isWallet(ref) ? (numbers.get(walletKey(ref))?.walletAccount ?? null) : null;
     return { ...ref, walletAccount };
   });
-  await tx.query(
-    `insert into ledger_accounts (${ACCOUNTS.names}, updated_at)
-     select distinct holder_id, key collate "C", kind, currency, rail, may_go_negative, wallet_account::int,
-            least($1::timestamptz, now())
-     from ${ACCOUNTS.rows}
-     order by 1, 2
-     on conflict do nothing`,
-    [at, ...ACCOUNTS.arrays(accounts)],
-  );
+  for (const own of inTurns(tx, accounts, ({ holderId }) => holderId))
+    await tx.query(
+      `insert into ledger_accounts (${ACCOUNTS.names}, updated_at)
+       select distinct holder_id, key collate "C", kind, currency, rail, may_go_negative, wallet_account::int,
+              least($1::timestamptz, now())
+       from ${ACCOUNTS.rows}
+       order by 1, 2
+       on conflict do nothing`,
+      [at, ...ACCOUNTS.arrays(own)],
+    );
 }
 
 /** Only those that do not exist: a row that is refused would use up a number. */
@@ -198,14 +209,18 @@ async function createWallets(tx: Tx, wanted: readonly WalletKey[], at: Date): Pr
   const known = await selectWallets(tx, wanted);
   const missing = wanted.filter((wallet) => !known.has(walletKey(wallet)));
   if (missing.length === 0) return known;
-  const created = await tx.query<WalletRow>(
-    `insert into wallets (${WALLETS.names}, created_at)
-     select distinct ${WALLETS.names}, $3::timestamptz from ${WALLETS.rows}
-     order by holder_id, currency
-     on conflict do nothing
-     returning wallet_account, holder_id, currency`,
-    [...WALLETS.arrays(missing), at],
-  );
+  const created: WalletRow[] = [];
+  for (const own of inTurns(tx, missing, ({ holderId }) => holderId))
+    created.push(
+      ...(await tx.query<WalletRow>(
+        `insert into wallets (${WALLETS.names}, created_at)
+         select distinct ${WALLETS.names}, $3::timestamptz from ${WALLETS.rows}
+         order by holder_id, currency
+         on conflict do nothing
+         returning wallet_account, holder_id, currency`,
+        [...WALLETS.arrays(own), at],
+      )),
+    );
   const all = new Map([...known, ...walletsByKey(created)]);
   // Others are created by another transaction at the same moment.
   return missing.every((wallet) => all.has(walletKey(wallet))) ? all : selectWallets(tx, wanted);

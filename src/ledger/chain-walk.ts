@@ -3,7 +3,7 @@
 // that does not match. After each block it says where it is, and it can start from any such place.
 
 import type { Reader } from '../platform/db.ts';
-import { type Head, lastTransferId, PARTITIONS, pastEnd, TRANSFER_LINE } from './chain.ts';
+import { type Head, lastTransferId, PARTITIONS, pastEnd } from './chain.ts';
 import {
   at,
   BEGINNING,
@@ -22,6 +22,7 @@ import {
 import type { ReportDifference } from './differences.ts';
 import { walkHeads } from './head-walk.ts';
 import { walkPast } from './past-walk.ts';
+import { type HashedLine, type HolderSpan, readLines, TRANSFER_LINE } from './transfer-lines.ts';
 
 const HOLDERS_READ = 500;
 /** Ids that are searched at a time for rows outside the chain. */
@@ -54,7 +55,6 @@ type PartitionBlock = {
   previous_hash: Buffer;
   hash: Buffer;
 };
-type PositionedLine = { holder_id: bigint; position: bigint; line: string };
 
 async function* walkPartition(walk: Walk, partition: number, genesis: Buffer): AsyncGenerator<ChainStep> {
   const { reader, report, counts } = walk;
@@ -62,7 +62,7 @@ async function* walkPartition(walk: Walk, partition: number, genesis: Buffer): A
   let previous = { number: 0n, hash: genesis };
   if (start > 0n) previous = (await findBlock(reader, partition, start)) ?? { number: start, hash: genesis };
   for await (const group of readGroups((after) => readBlocks(reader, partition, after), start)) {
-    const byBlock = await readSealed(reader, partition, group[0]?.number ?? 0n, group.at(-1)?.number ?? 0n);
+    const byBlock = await readSealed(reader, group);
     for (const block of group) {
       const rows = byBlock.get(block.number) ?? [];
       const lines = rows.map(({ line }) => line);
@@ -95,30 +95,33 @@ function readBlocks(reader: Reader, partition: number, after: bigint): Promise<P
   );
 }
 
-async function readSealed(
-  reader: Reader,
-  partition: number,
-  from: bigint,
-  to: bigint,
-): Promise<Map<bigint, PositionedLine[]>> {
-  const rows = await reader.query<PositionedLine & { number: bigint }>(
-    `select b.number, t.holder_id, t.position, t.line
-     from ledger_partition_blocks b
-     cross join lateral unnest(b.holders, b.after_positions, b.positions) as part (holder_id, after_position, last_position)
-     cross join lateral (
-       select holder_id, position, ${TRANSFER_LINE} as line from ledger_transfers
-       where holder_id = part.holder_id and position > part.after_position and position <= part.last_position
-       order by position
-     ) as t
-     where b.partition = $1 and b.number >= $2 and b.number <= $3
-     order by b.number, t.holder_id, t.position`,
-    [partition, from, to],
-  );
-  return Map.groupBy(rows, ({ number }) => number);
+const byValue = (one: bigint, other: bigint) => Number(one - other);
+
+/** The transfers of some blocks, by the number of the block. */
+async function readSealed(reader: Reader, blocks: readonly PartitionBlock[]): Promise<Map<bigint, HashedLine[]>> {
+  const parts = blocks
+    .flatMap((block) => partsOf(block).map((part) => ({ ...part, number: block.number })))
+    .sort((one, other) => byValue(one.holder, other.holder));
+  const spans = [...Map.groupBy(parts, ({ holder }) => holder)].map(([holder, own]) => ({
+    holder,
+    after: own.map(({ after }) => after).sort(byValue)[0] ?? 0n,
+    upTo:
+      own
+        .map(({ position }) => position)
+        .sort(byValue)
+        .at(-1) ?? 0n,
+  }));
+  const byHolder = Map.groupBy(await readLines(reader, spans, null), ({ holder_id }) => holder_id);
+  const sealed = new Map<bigint, HashedLine[]>();
+  for (const { number, holder, after, position } of parts) {
+    const own = (byHolder.get(holder) ?? []).filter((row) => row.position > after && row.position <= position);
+    sealed.set(number, [...(sealed.get(number) ?? []), ...own]);
+  }
+  return sealed;
 }
 
 /** A block goes on where the block before left each of its holders, and no position in it is missing. */
-function checkParts(walk: Walk, block: PartitionBlock, { name, where }: Named, rows: readonly PositionedLine[]): void {
+function checkParts(walk: Walk, block: PartitionBlock, { name, where }: Named, rows: readonly HashedLine[]): void {
   const byHolder = Map.groupBy(rows, ({ holder_id }) => holder_id);
   for (const { holder, after, position } of partsOf(block)) {
     const seen = walk.seen.get(holder) ?? (walk.whole ? 0n : after);
@@ -174,14 +177,14 @@ async function* walkUnsealed(walk: Walk): AsyncGenerator<ChainStep> {
   const { reader, report, counts, seen, whole } = walk;
   for (let after = -1n; ; ) {
     const holders = await readHolders(reader, after);
-    let due: { holder: bigint; after: bigint }[] = [];
+    let due: HolderSpan[] = [];
     for (const { holder_id: holder, sealed, counted, last } of holders) {
       const known = seen.get(holder) ?? (whole ? 0n : undefined);
       checkHolder(report, holder, { sealed, counted, last, known });
-      if (last > (known ?? sealed)) due.push({ holder, after: known ?? sealed });
+      if (last > (known ?? sealed)) due.push({ holder, after: known ?? sealed, upTo: MAX_ID });
     }
     while (due.length > 0) {
-      const rows = await readUnsealed(reader, due);
+      const rows = await readLines(reader, due, PIECE);
       yield { lines: rows.map(({ line }) => line) };
       counts.unsealed += rows.length;
       const byHolder = Map.groupBy(rows, ({ holder_id }) => holder_id);
@@ -194,7 +197,7 @@ async function* walkUnsealed(walk: Walk): AsyncGenerator<ChainStep> {
       due = end
         ? due
             .filter(({ holder }) => holder >= end.holder_id)
-            .map((each) => (each.holder === end.holder_id ? { holder: each.holder, after: end.position } : each))
+            .map((each) => (each.holder === end.holder_id ? { ...each, after: end.position } : each))
         : [];
     }
     after = holders.at(-1)?.holder_id ?? after;
@@ -202,27 +205,36 @@ async function* walkUnsealed(walk: Walk): AsyncGenerator<ChainStep> {
   }
 }
 
-/** Those that have transfers, or had: jumps from holder to holder along the index of positions. */
+// Those that have transfers, or had: jumps from holder to holder along the index of positions.
+const HOLDERS = `
+  with recursive posted as (
+    (select holder_id from ledger_transfers where holder_id > $1 and position is not null order by holder_id limit 1)
+    union all
+    select (select t.holder_id from ledger_transfers t where t.holder_id > posted.holder_id and t.position is not null
+            order by t.holder_id limit 1)
+    from posted where posted.holder_id is not null
+  ), listed as (
+    (select holder_id from posted where holder_id is not null limit ${HOLDERS_READ})
+    union
+    (select holder_id from ledger_positions where holder_id > $1 order by holder_id limit ${HOLDERS_READ})
+  )
+  select holder_id, coalesce(s.position, 0) as sealed, coalesce(p.position, 0) as counted,
+    coalesce((select t.position from ledger_transfers t where t.holder_id = listed.holder_id and t.position is not null
+              order by t.position desc limit 1), 0) as last
+  from listed left join ledger_sealed s using (holder_id) left join ledger_positions p using (holder_id)
+  order by holder_id limit ${HOLDERS_READ}`;
+/** The same by reading the index of positions on every server. */
+const HOLDERS_ON_SERVERS = `
+  select holder_id, coalesce(s.position, 0) as sealed, coalesce(p.position, 0) as counted, coalesce(t.position, 0) as last
+  from (
+    select holder_id, max(position) as position from ledger_transfers where holder_id > $1 and position is not null group by holder_id
+  ) t
+  full join (select holder_id, position from ledger_positions where holder_id > $1) p using (holder_id)
+  left join ledger_sealed s using (holder_id)
+  order by holder_id limit ${HOLDERS_READ}`;
+
 function readHolders(reader: Reader, after: bigint): Promise<HolderRow[]> {
-  return reader.query<HolderRow>(
-    `with recursive posted as (
-       (select holder_id from ledger_transfers where holder_id > $1 and position is not null order by holder_id limit 1)
-       union all
-       select (select t.holder_id from ledger_transfers t where t.holder_id > posted.holder_id and t.position is not null
-               order by t.holder_id limit 1)
-       from posted where posted.holder_id is not null
-     ), listed as (
-       (select holder_id from posted where holder_id is not null limit ${HOLDERS_READ})
-       union
-       (select holder_id from ledger_positions where holder_id > $1 order by holder_id limit ${HOLDERS_READ})
-     )
-     select holder_id, coalesce(s.position, 0) as sealed, coalesce(p.position, 0) as counted,
-       coalesce((select t.position from ledger_transfers t where t.holder_id = listed.holder_id and t.position is not null
-                 order by t.position desc limit 1), 0) as last
-     from listed left join ledger_sealed s using (holder_id) left join ledger_positions p using (holder_id)
-     order by holder_id limit ${HOLDERS_READ}`,
-    [after],
-  );
+  return reader.query<HolderRow>(reader.isDistributed?.() ? HOLDERS_ON_SERVERS : HOLDERS, [after]);
 }
 
 function checkHolder(
@@ -248,19 +260,6 @@ function checkHolder(
       found: `${sealed}`,
       sentence: `The blocks cover holder ${holder} up to position ${known}, but the next block would begin after ${sealed}.`,
     });
-}
-
-function readUnsealed(reader: Reader, due: readonly { holder: bigint; after: bigint }[]): Promise<PositionedLine[]> {
-  return reader.query<PositionedLine>(
-    `select t.holder_id, t.position, t.line
-     from unnest($1::bigint[], $2::bigint[]) as due (holder_id, after_position)
-     cross join lateral (
-       select holder_id, position, ${TRANSFER_LINE} as line from ledger_transfers
-       where holder_id = due.holder_id and position > due.after_position order by position limit ${PIECE}
-     ) as t
-     order by t.holder_id, t.position limit ${PIECE}`,
-    [due.map(({ holder }) => holder), due.map(({ after }) => after)],
-  );
 }
 
 /** Rows that no block can ever cover: post_transfers gives every transfer a position. */

@@ -11,6 +11,7 @@ import { createHash } from 'node:crypto';
 import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
 import { perProcess } from '../platform/memory.ts';
+import { type HashedLine, type HolderSpan, readLines } from './transfer-lines.ts';
 
 /** Of a holder: its id modulo this. It can never change: sealed blocks depend on it. */
 export const PARTITIONS = 16;
@@ -21,14 +22,6 @@ const SEAL_AFTER_MS = 5_000;
 
 /** The hash before everything. */
 const GENESIS = Buffer.alloc(32);
-
-/**
- * A transfer as the text that is hashed. The hash of a block is SHA-256 over the 32 bytes of the previous hash and its lines in
- * the order of (holder, position), joined by line feeds. This must never change: sealed blocks depend on it. A transfer from
- * before there were positions has the same text without the last field.
- */
-export const TRANSFER_LINE = `concat_ws('|', id, batch, holder_id, debit_account, credit_account, amount, currency, kind,
-  transaction_id, (extract(epoch from posted_at) * 1000000)::bigint, debit_balance, credit_balance, position)`;
 
 /** A head, or a block of the past chain, as it is noted down elsewhere; the hash in hexadecimal. */
 export type KnownHead = { readonly number: bigint; readonly hash: string };
@@ -95,35 +88,19 @@ async function listWaiting(reader: Reader): Promise<{ partition: number; transfe
   return rows.sort((left, right) => turnOf(left) - turnOf(right));
 }
 
-type DueRow = {
-  holder_id: bigint;
-  position: bigint;
-  after_position: bigint;
-  id: bigint;
-  line: string;
-};
-
 async function sealBlock({ db, clock }: Context, partition: number): Promise<number> {
   // Read before what is due: if somebody seals in between, our block has the number of theirs, and is not kept.
   const previous = await newestBlock(db, partition);
-  const rows = await db.query<DueRow>(
-    `select due.after_position, t.holder_id, t.position, t.id, t.line
-     from (
-       select p.holder_id, coalesce(s.position, 0) as after_position, p.position
-       from ledger_positions p left join ledger_sealed s using (holder_id)
-       where p.holder_id % ${PARTITIONS} = $1 and p.position > coalesce(s.position, 0)
-       order by p.holder_id limit $2
-     ) as due
-     cross join lateral (
-       select holder_id, position, id, ${TRANSFER_LINE} as line from ledger_transfers
-       where holder_id = due.holder_id and position > due.after_position and position <= due.position
-       order by position limit $2
-     ) as t
-     order by t.holder_id, t.position limit $2`,
+  const due = await db.query<HolderSpan>(
+    `select p.holder_id as holder, coalesce(s.position, 0) as after, p.position as "upTo"
+     from ledger_positions p left join ledger_sealed s using (holder_id)
+     where p.holder_id % ${PARTITIONS} = $1 and p.position > coalesce(s.position, 0)
+     order by p.holder_id limit $2`,
     [partition, BLOCK_TRANSFERS],
   );
+  const rows = await readLines(db, due, BLOCK_TRANSFERS);
   if (rows.length === 0) return 0;
-  const parts = partsOf(rows);
+  const parts = partsOf(due, rows);
   const hash = hashOf(
     previous.hash,
     rows.map(({ line }) => line),
@@ -170,11 +147,12 @@ function greatestOf(first: bigint, others: readonly bigint[]): bigint {
 /** The transfers of one holder in a block. */
 export type BlockPart = { readonly holderId: bigint; readonly after: bigint; readonly position: bigint };
 
-function partsOf(rows: readonly DueRow[]): BlockPart[] {
-  const parts = new Map<bigint, BlockPart>();
-  for (const { holder_id: holderId, position, after_position } of rows)
-    parts.set(holderId, { holderId, after: parts.get(holderId)?.after ?? after_position, position });
-  return [...parts.values()];
+function partsOf(due: readonly HolderSpan[], rows: readonly HashedLine[]): BlockPart[] {
+  const last = new Map(rows.map(({ holder_id, position }) => [holder_id, position]));
+  return due.flatMap(({ holder, after }) => {
+    const position = last.get(holder);
+    return position === undefined ? [] : [{ holderId: holder, after, position }];
+  });
 }
 
 export function hashOf(previous: Buffer, lines: readonly string[]): Buffer {

@@ -105,7 +105,8 @@ describe('many at once', () => {
     await Promise.all(writers);
     working = false;
     await sealing;
-    assert.equal(attempts, transactions);
+    // Servers take their parts of a posting in any order, so two postings over several holders may meet; each is tried again.
+    assert.ok(attempts - transactions <= (ctx.db.isDistributed() ? 5 : 0), `${attempts} attempts of ${transactions}`);
     for (let unsealed = 1; unsealed > 0; ) {
       await extendChain(ctx, { partial: true });
       ({ unsealed } = (await verifyLedger(ctx)).checked);

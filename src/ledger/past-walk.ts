@@ -2,7 +2,7 @@
 // compared as it was sealed.
 
 import type { Reader } from '../platform/db.ts';
-import { findHead, TRANSFER_LINE } from './chain.ts';
+import { findHead } from './chain.ts';
 import {
   at,
   BLOCKS_READ,
@@ -14,6 +14,7 @@ import {
   type Walk,
 } from './chain-links.ts';
 import type { ReportDifference } from './differences.ts';
+import { TRANSFER_LINE } from './transfer-lines.ts';
 
 type PastBlock = {
   number: bigint;

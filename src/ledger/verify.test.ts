@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { createTestContext } from '../../test/harness.ts';
 import { createUuid } from '../platform/ids.ts';
-import { extendChain, findHead, TRANSFER_LINE } from './chain.ts';
+import { extendChain, findHead } from './chain.ts';
 import { post } from './ledger.ts';
 import { collectionSucceeded, payoutReserved } from './postings.ts';
+import { TRANSFER_LINE } from './transfer-lines.ts';
 import { verifyLedger } from './verify.ts';
 
 let ctx: Awaited<ReturnType<typeof createTestContext>>;
@@ -69,8 +70,11 @@ const WRONG_KEYS = [
 
 const RESTORE_BALANCES = `update ledger_accounts a set balance =
   (select coalesce(sum(case when credit_account = a.id then amount else -amount end), 0)
-   from ledger_transfers where a.id in (debit_account, credit_account))`;
+   from ledger_transfers where holder_id = a.holder_id and a.id in (debit_account, credit_account))`;
+const OTHER_TRANSACTION = `'00000000-0000-7000-8000-00000000000a'`;
 const WALLET = `(select id from ledger_accounts where key = 'wallet:1:XOF:available')`;
+
+const OTHER_HOLDER = 'a transfer of another holder';
 
 /** Statements, and what the report must name. */
 const TAMPERING: [string, string[], { where: string; sentence: RegExp }[]][] = [
@@ -118,7 +122,7 @@ const TAMPERING: [string, string[], { where: string; sentence: RegExp }[]][] = [
   ],
   [
     'a transfer that is given to another transaction',
-    ['update ledger_transfers set transaction_id = gen_random_uuid() where id = 3'],
+    [`update ledger_transfers set transaction_id = ${OTHER_TRANSACTION} where id = 3`],
     [{ where: 'block 1/1', sentence: /edited/ }],
   ],
   [
@@ -141,7 +145,7 @@ const TAMPERING: [string, string[], { where: string; sentence: RegExp }[]][] = [
   ],
   [
     'a moved date',
-    [`update ledger_transfers set posted_at = posted_at + interval '1 microsecond' where id = 3`],
+    [`update ledger_transfers set posted_at = '2026-03-02T09:00:00.000001Z' where id = 3`],
     [{ where: 'block 1/1', sentence: /edited/ }],
   ],
   [
@@ -240,7 +244,7 @@ const TAMPERING: [string, string[], { where: string; sentence: RegExp }[]][] = [
     [{ where: 'wallet 1001', sentence: /belongs to wallet 1001, which does not exist in UGX/ }],
   ],
   [
-    'a transfer of another holder',
+    OTHER_HOLDER,
     ['update ledger_transfers set holder_id = 2 where id = 5'],
     [{ where: 'transfer 5', sentence: /is of holder 2, but account .* belongs to holder 1/ }],
   ],
@@ -272,7 +276,9 @@ describe('ledger verification', () => {
   });
 
   for (const [what, statements, expected] of TAMPERING)
-    test(`finds and names ${what}`, async () => {
+    test(`finds and names ${what}`, async (t) => {
+      // On several servers nobody can: the row would have to move to another one.
+      if (ctx.db.isDistributed() && what === OTHER_HOLDER) return t.skip('Citus changes no holder_id');
       await tamper(...statements);
       const { ok, differences } = await verifyLedger(ctx);
       assert.equal(ok, false);
@@ -294,7 +300,7 @@ describe('ledger verification', () => {
     assert.ok(noted);
     assert.ok((await verifyLedger(ctx, { knownHeads: [noted] })).ok);
     await tamper(
-      `update ledger_transfers set transaction_id = gen_random_uuid() where id = 40`,
+      `update ledger_transfers set transaction_id = ${OTHER_TRANSACTION} where id = 40`,
       'delete from ledger_partition_blocks where number = 3',
       'delete from ledger_heads where number = 3',
       'update ledger_sealed set position = (select positions[1] from ledger_partition_blocks where number = 2)',

@@ -3,9 +3,11 @@
 // of transfers; memory grows with the number of accounts, not of transfers. It can start after any head and go on after any
 // block: what was compared up to there is trusted, and the balances of the accounts there are read from their transfers.
 
+import { columns } from '../platform/columns.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
 import { formatAmount } from '../platform/money.ts';
+import { byHolder, queryByHolder } from '../platform/one-holder.ts';
 import { findHead, type Head, type KnownHead } from './chain.ts';
 import { BEGINNING, type ChainCounts, type ChainPlace, placeAfter } from './chain-links.ts';
 import { walkChain } from './chain-walk.ts';
@@ -166,17 +168,29 @@ function markOdd({ accounts, odd }: Books, id: string, state: Pick<Book, 'sum' |
   odd.add(id);
 }
 
-/** The balance of account `a` after its newest transfer before the place: that of a debit, or of a credit, whichever is later. */
-const BALANCE_BEFORE = `coalesce((
+/** The balance of the account `input` after its newest transfer before the place, whether debit or credit. */
+const balanceBefore = (ofOne: string) => `coalesce((
   select balance from (
     (select id, posted_at, position, debit_balance as balance from ledger_transfers
-     where holder_id = a.holder_id and debit_account = a.id and (position <= a.position or (position is null and id <= $3))
+     where ${ofOne} and holder_id = input.holder_id and debit_account = input.id
+       and (position <= input.position or (position is null and id <= input.past))
      order by posted_at desc, position desc nulls last, id desc limit 1)
     union all
     (select id, posted_at, position, credit_balance from ledger_transfers
-     where holder_id = a.holder_id and credit_account = a.id and (position <= a.position or (position is null and id <= $3))
+     where ${ofOne} and holder_id = input.holder_id and credit_account = input.id
+       and (position <= input.position or (position is null and id <= input.past))
      order by posted_at desc, position desc nulls last, id desc limit 1)
   ) as newest order by posted_at desc, position desc nulls last, id desc limit 1), 0)`;
+
+type PlacedAccount = { id: bigint; holder_id: bigint; position: bigint; past: bigint };
+const PLACED = columns<PlacedAccount>(1, { id: 'bigint', holder_id: 'bigint', position: 'bigint', past: 'bigint' });
+const BALANCES_BEFORE = byHolder(
+  'ledger_balances_before',
+  5,
+  (ofOne) => `
+  select input.id, ${balanceBefore(ofOne('ledger_transfers'))} as balance
+  from ${PLACED.rows}`,
+);
 
 /** Of every wallet. */
 const MUST_EXIST: readonly AccountKind[] = ['wallet_available', 'wallet_reserved'];
@@ -240,15 +254,18 @@ async function balanceReader(reader: Reader, place: ChainPlace) {
   );
   const positions = new Map(moved.map((row) => [row.holder_id, row.position]));
   return async (accounts: AccountRow[]): Promise<Map<bigint, bigint>> => {
-    const rows = await reader.query<{ id: bigint; balance: bigint }>(
-      `select a.id, ${BALANCE_BEFORE} as balance
-       from unnest($1::bigint[], $2::bigint[], $4::bigint[]) as a (id, position, holder_id)`,
-      [
-        accounts.map(({ id }) => id),
-        accounts.map(({ holder_id, sealed }) => positions.get(holder_id) ?? sealed),
-        past?.last_id ?? 0n,
-        accounts.map(({ holder_id }) => holder_id),
-      ],
+    const placed = accounts.map(({ id, holder_id, sealed }) => ({
+      id,
+      holder_id,
+      position: positions.get(holder_id) ?? sealed,
+      past: past?.last_id ?? 0n,
+    }));
+    const rows = await queryByHolder<{ id: bigint; balance: bigint }, PlacedAccount>(
+      reader,
+      BALANCES_BEFORE,
+      PLACED,
+      placed,
+      ({ holder_id }) => holder_id,
     );
     return new Map(rows.map(({ id, balance }) => [id, balance]));
   };

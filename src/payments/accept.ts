@@ -296,7 +296,7 @@ async function writeAcceptances(
   const written = items.flatMap((item, index) =>
     results[index] === null ? [{ item, row: rows[index] as Transaction, index }] : [],
   );
-  const answers = await tx.query<AnswerRow>(tx.isDistributed ? WRITE_ON_SERVERS : WRITE, [
+  const answers = await tx.query<AnswerRow>(tx.isDistributed?.() ? WRITE_ON_SERVERS : WRITE, [
     at,
     handOver ? new Date(at.getTime() + LEASE_MS) : at,
     new Date(at.getTime() - KEY_TTL_MS),

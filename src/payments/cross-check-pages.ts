@@ -64,24 +64,33 @@ const TRANSACTIONS: CheckStage = {
   },
 };
 
+// Jumps from holder to holder along the primary key and reads only the newest ids of each.
+const CREATED = `
+  with recursive holder as (
+    (select holder_id from transactions where holder_id >= $1 order by holder_id limit 1)
+    union all
+    select (select t.holder_id from transactions t where t.holder_id > h.holder_id order by t.holder_id limit 1)
+    from holder h where h.holder_id is not null
+  )
+  select t.holder_id, t.id from holder h
+  cross join lateral (
+    select t.holder_id, t.id from transactions t
+    where t.holder_id = h.holder_id and t.id >= $3 and (t.holder_id, t.id) > ($1, $2::uuid) order by t.id limit $4) as t
+  limit $4`;
+/** The pages together read each server's primary key once. */
+const CREATED_ON_SERVERS = `
+  select holder_id, id from transactions
+  where id >= $3 and (holder_id, id) > ($1, $2::uuid) order by holder_id, id limit $4`;
+
 const CREATED_TRANSACTIONS: CheckStage = {
   name: 'transactions_created',
   async next(reader, after, scope) {
-    // Jumps from holder to holder along the primary key and reads only the newest ids of each.
-    const keys = await reader.query<Key>(
-      `with recursive holder as (
-         (select holder_id from transactions where holder_id >= $1 order by holder_id limit 1)
-         union all
-         select (select t.holder_id from transactions t where t.holder_id > h.holder_id order by t.holder_id limit 1)
-         from holder h where h.holder_id is not null
-       )
-       select t.holder_id, t.id from holder h
-       cross join lateral (
-         select t.holder_id, t.id from transactions t
-         where t.holder_id = h.holder_id and t.id >= $3 and (t.holder_id, t.id) > ($1, $2::uuid) order by t.id limit $4) as t
-       limit $4`,
-      [after?.[0] ?? 0, after?.[1] ?? LOWEST_ID, idFloor(scope), KEYS_PER_PAGE],
-    );
+    const keys = await reader.query<Key>(reader.isDistributed?.() ? CREATED_ON_SERVERS : CREATED, [
+      after?.[0] ?? 0,
+      after?.[1] ?? LOWEST_ID,
+      idFloor(scope),
+      KEYS_PER_PAGE,
+    ]);
     return pageOf('transactions', keys);
   },
 };

@@ -2,8 +2,8 @@
 // exact amount and the day. Whatever is asked, the same statements run, so that "wrong details" and "not here" take the same time.
 
 import type { Country } from '../catalog/catalog.ts';
+import { listHolderIds } from '../holders/holders.ts';
 import type { Reader } from '../platform/db.ts';
-import { lowestUuid } from '../platform/ids.ts';
 import { addDays } from '../platform/time-zones.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
 import type { PaymentsContext } from './context.ts';
@@ -180,27 +180,19 @@ function findUnmatched(
   );
 }
 
-/** Number, exact amount and day. Goes from holder to holder along the index of numbers, which begins with the holder. */
-function findByDetails(reader: Reader, { numbers, amounts, days }: PayerSays): Promise<Transaction[]> {
+/**
+ * Number, exact amount and day. The index of numbers begins with the holder, so they are named. The day by its date and not by ids, or
+ * all payments of the day would be read.
+ */
+async function findByDetails(reader: Reader, { numbers, amounts, days }: PayerSays): Promise<Transaction[]> {
   const [day = '2000-01-01'] = days;
   const from = new Date(new Date(`${day}T00:00:00Z`).getTime() - EAST_MS);
   const to = new Date(new Date(`${addDays(day, 1)}T00:00:00Z`).getTime() + WEST_MS);
   return reader.query<Transaction>(
-    `with recursive holder as (
-       (select holder_id from transactions order by holder_id limit 1)
-       union all
-       select (select n.holder_id from transactions n where n.holder_id > h.holder_id order by n.holder_id limit 1)
-       from holder h where h.holder_id is not null
-     )
-     select ${TRANSACTION_COLUMNS}
-     from holder h cross join unnest($1::text[]) as wanted (msisdn)
-     cross join lateral (
-       select * from transactions o
-       where o.holder_id = h.holder_id and o.msisdn = wanted.msisdn and o.id >= $3 and o.id < $4
-       order by o.id desc limit ${MAX_OF_A_NUMBER}
-     ) as t
-     where t.direction = 'collection' and t.amount = any ($2::bigint[])
+    `select ${TRANSACTION_COLUMNS} from transactions t
+     where t.holder_id = any ($5::bigint[]) and t.msisdn = any ($1::text[]) and t.created_at >= $3 and t.created_at < $4
+       and t.direction = 'collection' and t.amount = any ($2::bigint[])
      order by t.id desc limit ${MAX_ANSWERS}`,
-    [numbers, amounts.length > 0 ? amounts : [-1n], lowestUuid(from), lowestUuid(to)],
+    [numbers, amounts.length > 0 ? amounts : [-1n], from, to, await listHolderIds(reader)],
   );
 }

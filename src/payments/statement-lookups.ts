@@ -1,6 +1,7 @@
 // Which transactions the lines of an operator's statement can be about: by receipt, by what the payer was shown, by refund, or by
 // amount, number and time. Each is one statement over an array, along indexes that exist.
 
+import { listHolderIds } from '../holders/holders.ts';
 import { columns } from '../platform/columns.ts';
 import type { Reader } from '../platform/db.ts';
 import { lowestUuid } from '../platform/ids.ts';
@@ -106,7 +107,7 @@ export type StatementClue = {
   endedFrom: Date;
 };
 
-const CLUES = columns<StatementClue>(4, {
+const CLUES = columns<StatementClue>(5, {
   place: 'integer',
   directions: ['text', ({ directions }) => directions.join(' ')],
   amount: 'bigint',
@@ -122,7 +123,7 @@ export type Candidate = StatementSubject & { place: number; by: 'operator_refere
 
 /**
  * Transactions of a rail that fit the clues. Neither the operator's reference nor the number is in an index without the holder (a
- * column that changes has none), so all of the span are read once, holder by holder along the primary key, whose ids begin with time.
+ * column that changes has none), so all of the span are read once, along the primary key of each holder, whose ids begin with time.
  */
 export async function findCandidates(
   reader: Reader,
@@ -133,20 +134,13 @@ export async function findCandidates(
   const from = new Date(Math.min(...clues.map((clue) => clue.from.getTime())));
   const to = new Date(Math.max(...clues.map((clue) => clue.to.getTime())) + 1);
   return await reader.query<Candidate>(
-    `with recursive holder as (
-       (select holder_id from transactions order by holder_id limit 1)
-       union all
-       select (select t.holder_id from transactions t where t.holder_id > h.holder_id order by t.holder_id limit 1)
-       from holder h where h.holder_id is not null
-     ), clue as materialized (
+    `with clue as materialized (
        select * from ${CLUES.rows}
      ), recent as materialized (
-       select t.* from holder h cross join lateral (
-         select ${SUBJECT_COLUMNS},
-                case when t.status not in ('pending', 'processing') then coalesce(t.settled_at, t.updated_at) end as ended_at
-         from transactions t
-         where t.holder_id = h.holder_id and t.id >= $2 and t.id < $3) as t
-       where t.rail = $1
+       select ${SUBJECT_COLUMNS},
+              case when t.status not in ('pending', 'processing') then coalesce(t.settled_at, t.updated_at) end as ended_at
+       from transactions t
+       where t.holder_id = any ($4::bigint[]) and t.id >= $2 and t.id < $3 and t.rail = $1
      )
      select c.place, 'operator_reference' as by, t.* from clue c
      join recent t on t.rail_reference = c.reference and t.currency = c.currency and t.direction = any (string_to_array(c.directions, ' '))
@@ -156,6 +150,6 @@ export async function findCandidates(
        and t.direction = any (string_to_array(c.directions, ' ')) and t.created_at between c.from_at and c.to_at
        and (t.ended_at is null or t.ended_at >= c.ended_from)
      limit ${MAX_CANDIDATES}`,
-    [rail, lowestUuid(from), lowestUuid(to), ...CLUES.arrays(clues)],
+    [rail, lowestUuid(from), lowestUuid(to), await listHolderIds(reader), ...CLUES.arrays(clues)],
   );
 }

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
 import { createTestContext } from '../../test/harness.ts';
 import { createShop, probeRoute, signBody } from '../../test/shop.ts';
@@ -63,6 +64,17 @@ describe('the database', () => {
     assert.equal(violatedConstraint(error), 'things_once');
     assert.equal(isDataError(error), true);
     assert.equal(violatedConstraint(new Error('x')), null);
+  });
+
+  test('a constraint on another server is told by its name too', () => {
+    // What Citus 13 answers when a server refuses a row that was copied to it: no field but the message says what happened.
+    const message = 'duplicate key value violates unique constraint "transfer_posted_once_102090"';
+    const error = Object.assign(new pg.DatabaseError(message, message.length, 'error'), { code: 'XX000' });
+    assert.equal(violatedConstraint(error), 'transfer_posted_once');
+    assert.equal(isDataError(error), true);
+    const other = Object.assign(new pg.DatabaseError('could not read block 7', 22, 'error'), { code: 'XX000' });
+    assert.equal(violatedConstraint(other), null);
+    assert.equal(isDataError(other), false);
   });
 
   test('a deadlock is tried again: both transactions end well', async () => {

@@ -42,13 +42,16 @@ export type Statement = string | { readonly name: string; readonly text: string 
 /** Runs one statement: the pool itself, or a transaction. Enough for reads. */
 export interface Reader {
   query<R extends object = Record<string, unknown>>(statement: Statement, values?: unknown[]): Promise<R[]>;
+  /**
+   * Whether the rows of holders are on several servers: `simbi distribute` marks the database. Then a statement that locks rows names
+   * one holder (platform/one-holder.ts), and none goes from holder to holder by recursion. Asked with the first connection.
+   */
+  isDistributed?(): boolean;
 }
 
 /** An open transaction. Functions that write take one, as their first parameter, never optional. */
 export interface Tx extends Reader {
   readonly isTransaction: true;
-  /** As of its database. */
-  readonly isDistributed?: boolean;
 }
 
 export interface Database extends Reader {
@@ -73,10 +76,6 @@ export interface Database extends Reader {
    * shows no row of another. What writes, and transactions, have the rights of the service.
    */
   forHolder(holderId: bigint): Database;
-  /**
-   * Whether the rows of holders are on several servers: `simbi distribute` marks the database. Then a statement that locks
-   * rows names one holder (platform/one-holder.ts). Asked with the first connection.
-   */
   isDistributed(): boolean;
   /** Counted since the start; tests and the benchmark compare them. */
   readonly counters: { statements: number; commits: number };
@@ -256,7 +255,7 @@ async function runTransaction<T>(shared: Shared, work: (tx: Tx) => Promise<T>): 
   let broken: Error | undefined;
   let committing = false;
   try {
-    const tx: Tx = { isTransaction: true, isDistributed: shared.isDistributed === true, query: session.query };
+    const tx: Tx = { isTransaction: true, isDistributed: () => shared.isDistributed === true, query: session.query };
     // Sent together with the first statement of the work: one round trip less.
     const [, result] = await Promise.all([client.query(beginWith(shared)), work(tx)]);
     session.end();
@@ -359,7 +358,7 @@ function singleStatement(shared: Shared): Tx {
   let used = false;
   return {
     isTransaction: true,
-    isDistributed: shared.isDistributed === true,
+    isDistributed: () => shared.isDistributed === true,
     async query(statement, values) {
       assert(!used, 'single() is for one statement');
       used = true;
@@ -371,7 +370,7 @@ function singleStatement(shared: Shared): Tx {
 async function runSnapshot<T>(shared: Shared, work: (reader: Reader) => Promise<T>): Promise<T> {
   return await runAndRollBack(shared, async ({ client, query }) => {
     const begun = client.query(beginWith(shared, 'begin isolation level repeatable read read only'));
-    const [, result] = await Promise.all([begun, work({ query })]);
+    const [, result] = await Promise.all([begun, work({ query, isDistributed: () => shared.isDistributed === true })]);
     return result;
   });
 }
@@ -417,7 +416,12 @@ export function violatedConstraint(error: unknown): string | null {
   // On several servers it is only in the message, with the number of the part that the row is in.
   const said = error.constraint ?? /constraint "(\w+)"/.exec(error.message)?.[1];
   const name = said?.replace(/_\d{6,}(?=_|$)/, '');
-  return error.code?.startsWith('23') ? (name ?? error.code) : null;
+  return isViolation(error) ? (name ?? error.code ?? null) : null;
+}
+
+/** Citus copies rows to another server, and tells what that server refused with the code of an internal error. */
+function isViolation({ code, message }: pg.DatabaseError): boolean {
+  return code?.startsWith('23') === true || (code === 'XX000' && /violates \w[\w -]* constraint "/.test(message));
 }
 
 /**
@@ -425,6 +429,6 @@ export function violatedConstraint(error: unknown): string | null {
  * rows of its batch may still succeed.
  */
 export function isDataError(error: unknown): boolean {
-  if (error instanceof pg.DatabaseError) return /^(22|23|P0)/.test(error.code ?? '');
+  if (error instanceof pg.DatabaseError) return isViolation(error) || /^(22|P0)/.test(error.code ?? '');
   return error instanceof Error && error.cause instanceof pg.DatabaseError && isDataError(error.cause);
 }

@@ -3,7 +3,7 @@
 // once for each holder, and names the holder, so that it goes to the server that has the rows.
 
 import type { Columns } from './columns.ts';
-import type { Statement, Tx } from './db.ts';
+import type { Reader, Statement } from './db.ts';
 
 export type StatementByHolder = { readonly all: Statement; readonly one: Statement };
 
@@ -24,14 +24,24 @@ export function byHolder(
 
 /** Sent together, in the order of the holders: two transactions over the same holders wait for each other and cannot deadlock. */
 export async function queryByHolder<R extends object, Row = unknown>(
-  tx: Tx,
+  reader: Reader,
   { all, one }: StatementByHolder,
   columns: Columns<Row>,
   rows: readonly Row[],
   holderOf: (row: Row) => bigint,
 ): Promise<R[]> {
-  if (!tx.isDistributed) return tx.query<R>(all, columns.arrays(rows));
-  const groups = [...Map.groupBy(rows, holderOf)].sort(([left], [right]) => (left < right ? -1 : 1));
-  const answers = groups.map(([holderId, own]) => tx.query<R>(one, [...columns.arrays(own), holderId]));
+  if (!reader.isDistributed?.()) return reader.query<R>(all, columns.arrays(rows));
+  const answers = groupByHolder(rows, holderOf).map(([holderId, own]) =>
+    reader.query<R>(one, [...columns.arrays(own), holderId]),
+  );
   return (await Promise.all(answers)).flat();
+}
+
+/** The rows that one statement may add, where it waits for a transaction that adds the same: all, or those of one holder after another. */
+export function inTurns<Row>(reader: Reader, rows: readonly Row[], holderOf: (row: Row) => bigint): (readonly Row[])[] {
+  return reader.isDistributed?.() ? groupByHolder(rows, holderOf).map(([, own]) => own) : [rows];
+}
+
+function groupByHolder<Row>(rows: readonly Row[], holderOf: (row: Row) => bigint): [bigint, Row[]][] {
+  return [...Map.groupBy(rows, holderOf)].sort(([left], [right]) => (left < right ? -1 : 1));
 }
