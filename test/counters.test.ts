@@ -2,7 +2,8 @@
 // machine. From the signed request to the callback that was delivered, the simulated operator's own tables included.
 
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, before, describe, type TestContext, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { COMMAND_LINE } from '../src/holders/audit.ts';
 import { createHolder } from '../src/holders/holders.ts';
 import { createIntegration } from '../src/holders/integrations.ts';
@@ -21,11 +22,17 @@ const MOST_WAL_BYTES = 5_500;
 
 const PAYMENTS = 3_000;
 const IN_FLIGHT = 1_500;
+/** A machine that stands still for 15 s makes the gateway ask again, which costs statements of its own. */
+const MOST_RUNS = 3;
+/** Of the test's clock: what was not answered is asked for again, at longer and longer intervals. */
+const MOST_MINUTES = 120;
 
 describe('counters at saturation', () => {
   let gateway: TestGateway;
   let receiver: TestReceiver;
   let shop: Shop;
+  let paid = 0;
+  let pause: Promise<void> | null = null;
 
   before(async () => {
     gateway = await createTestGateway({ MAX_IN_FLIGHT: '10000' });
@@ -43,27 +50,70 @@ describe('counters at saturation', () => {
   async function pay(index: number): Promise<void> {
     const mobile = `25677${String(index % 10_000).padStart(4, '0')}000`;
     const params = { amount: 1_000, mobile, country_id: 11, currency: 'UGX', payment_method_type: 'MTN' };
-    const payload = JSON.stringify(signBody(shop, gateway.ctx.clock.millis(), params));
-    const reply = await gateway.app.inject({
-      method: 'POST',
-      url: '/api/v3/service-unified-collections',
-      headers: { 'content-type': 'application/json' },
-      payload,
-    });
-    // On a busy machine the connections may be in use for seconds. Nothing was done then, and the client tries again.
-    if (reply.statusCode === 503) return pay(index);
-    assert.equal(reply.statusCode, 200, reply.body);
+    for (;;) {
+      const payload = JSON.stringify(signBody(shop, gateway.ctx.clock.millis(), params));
+      const reply = await gateway.app.inject({
+        method: 'POST',
+        url: '/api/v3/service-unified-collections',
+        headers: { 'content-type': 'application/json' },
+        payload,
+      });
+      if (reply.statusCode === 200) return;
+      // On a busy machine the connections may be in use, or the operator silent, for seconds. Nothing was done then.
+      assert.equal(reply.statusCode, 503, reply.body);
+      await pauseOfAll();
+    }
   }
 
-  async function payMany(count: number): Promise<void> {
+  /** All who were refused wait for one pause; an operator that was silent is tried again after 5 s of the test's clock. */
+  async function pauseOfAll(): Promise<void> {
+    pause ??= setTimeout(100).then(() => {
+      gateway.ctx.clock.advance(1_000);
+      pause = null;
+    });
+    await pause;
+  }
+
+  /** False: the machine stood still, so that requests were refused or the operator's answers came too late to be counted. */
+  async function payMany(count: number): Promise<boolean> {
+    const startedAt = gateway.ctx.clock.millis();
     let next = 0;
     const lane = async () => {
       while (next < count) await pay(next++);
     };
     await Promise.all(Array.from({ length: Math.min(count, IN_FLIGHT) }, lane));
+    paid += count;
     // While its own queue is long the engine leaves the table alone.
     await gateway.services.payments.engine.idle();
     await gateway.settle();
+    return (await ended()).settled === BigInt(paid) && gateway.ctx.clock.millis() === startedAt;
+  }
+
+  async function ended(): Promise<{ settled: bigint; events: bigint; waiting: bigint }> {
+    const [row] = await gateway.ctx.db.query<{ settled: bigint; events: bigint; waiting: bigint }>(
+      `select (select count(*) from transactions where status = 'success') as settled,
+              (select count(*) from events) as events, (select count(*) from callback_deliveries) as waiting`,
+    );
+    return row ?? { settled: 0n, events: 0n, waiting: 0n };
+  }
+
+  /** What was spent on PAYMENTS of them, of a run in which the machine did not stand still. */
+  async function measure(t: TestContext): Promise<{ statements: number; commits: number; wal: number }> {
+    for (let run = 1; run <= MOST_RUNS; run++) {
+      const before = await counters();
+      const isWhole = await payMany(PAYMENTS);
+      const after = await counters();
+      const spent = {
+        statements: (after.statements - before.statements) / PAYMENTS,
+        commits: (after.commits - before.commits) / PAYMENTS,
+        wal: Number(after.wal - before.wal) / PAYMENTS,
+      };
+      if (isWhole) return spent;
+      t.diagnostic(`run ${run}: the machine stood still`);
+      for (let minute = 0; minute < MOST_MINUTES && (await ended()).settled < BigInt(paid); minute++)
+        await gateway.advance(60_000);
+    }
+    throw new Error(`the machine stood still in each of ${MOST_RUNS} runs: nothing could be counted`);
   }
 
   async function counters(): Promise<{ statements: number; commits: number; wal: bigint }> {
@@ -77,21 +127,12 @@ describe('counters at saturation', () => {
   test(`${PAYMENTS} payments, ${IN_FLIGHT} at a time, stay within the floors`, async (t) => {
     // The first ones make partitions, ledger accounts and prepared statements.
     await payMany(300);
-    const before = await counters();
-    await payMany(PAYMENTS);
-    const spent = await counters();
-    const statements = (spent.statements - before.statements) / PAYMENTS;
-    const commits = (spent.commits - before.commits) / PAYMENTS;
-    const wal = Number(spent.wal - before.wal) / PAYMENTS;
+    const { statements, commits, wal } = await measure(t);
     t.diagnostic(
       `a payment: ${statements.toFixed(3)} statements, ${commits.toFixed(3)} commits, ${wal.toFixed(0)} bytes of WAL`,
     );
-    const [ended] = await gateway.ctx.db.query<{ settled: bigint; events: bigint; waiting: bigint }>(
-      `select (select count(*) from transactions where status = 'success') as settled,
-              (select count(*) from events) as events, (select count(*) from callback_deliveries) as waiting`,
-    );
-    assert.deepEqual(ended, { settled: BigInt(PAYMENTS + 300), events: BigInt(PAYMENTS + 300), waiting: 0n });
-    assert.equal(new Set(receiver.received.map((callback) => callback.id)).size, PAYMENTS + 300);
+    assert.deepEqual(await ended(), { settled: BigInt(paid), events: BigInt(paid), waiting: 0n });
+    assert.equal(new Set(receiver.received.map((callback) => callback.id)).size, paid);
     assert.deepEqual((await verifyLedger(gateway.ctx)).differences, []);
     assert.ok(statements <= MOST_STATEMENTS, `${statements} statements a payment`);
     assert.ok(commits <= MOST_COMMITS, `${commits} commits a payment`);
