@@ -251,7 +251,8 @@ describe('two machines behind a load balancer', () => {
         DATABASE_URL: database.url,
         DATA_DIR: join(folder, 'machines'),
         PORT: String(port),
-        STOP_DELAY_MS: '1500',
+        // The balancer must see it in time also on a machine that stands still for seconds.
+        STOP_DELAY_MS: '6000',
         RATE_LIMIT_PER_ADDRESS_PER_SECOND: '0',
       };
       const started = launch(['serve'], settings);

@@ -19,6 +19,7 @@ const START_MS = 180_000;
 /** A lost primary on a slow disk recovers, is rewound and catches up. */
 const HEALTHY_MS = 300_000;
 const REST_MS = 1_000;
+const STOP_MS = 30_000;
 
 type Port = 'postgres' | 'rest' | 'client' | 'peer';
 type Service = 'etcd' | 'patroni';
@@ -217,7 +218,8 @@ async function stopAll(place: Place, services: Map<string, Launched>): Promise<v
   const running = [...services.values()].filter((each) => !each.hasEnded());
   for (const { pid } of running) signal(pid, 'SIGKILL');
   for (const node of NODES) for (const pid of postgresProcesses(place, node)) signal(pid, 'SIGKILL');
-  await Promise.all(running.map(({ ended }) => ended));
+  // By looking: nothing else keeps Node waiting for children that it was told not to wait for.
+  await until('the end of the cluster', STOP_MS, () => running.every((each) => each.hasEnded()));
 }
 
 function postgresProcesses(place: Place, node: number): number[] {
