@@ -72,7 +72,7 @@ function draw(first: RunResult, last: RunResult, list: readonly Change[]): strin
   const grid = ticks.map(
     (tick) =>
       `<line class="${tick === 1 ? 'one' : 'grid'}" x1="${at(tick)}" x2="${at(tick)}" y1="${TOP - 8}" y2="${bottom}"/>` +
-      `<text class="tick" x="${at(tick)}" y="${bottom + 18}">${tick === 1 ? 'as before' : `× ${tick}`}</text>`,
+      `<text class="tick" x="${at(tick)}" y="${bottom + 18}">× ${tick}</text>`,
   );
   const rows = list.map((change, index) => drawRow(change, TOP + index * ROW));
   function at(factor: number): string {

@@ -19,6 +19,8 @@ const MEGABYTE = 2 ** 20;
 const SAMPLE_MS = 20;
 /** A page of lines and payments needs a part of it; a million payments would not fit. */
 const HEAP_MEGABYTES = 96;
+/** Longer than a request may take, so that a machine with other work ends with a time and not with an error. */
+const PATIENCE = { statementTimeoutMs: 120_000, acquireTimeoutMs: 60_000 } as const;
 
 export type ReconciliationSize = {
   transactions: number;
@@ -73,7 +75,12 @@ async function writeDay(
   const day = addDays('2026-03-02', -Math.ceil(days / 2));
   // Seven kinds, and half as many more: what is paid there and failed here.
   const perKind = Math.ceil(discrepancies / 7.5 / 2) * 2;
-  return { day, ...(await writeStatement(ctx.ownerDb, day, perKind)) };
+  const owner = connectDatabase({ url: ctx.databaseUrl, as: 'owner', poolSize: 1, ...PATIENCE });
+  try {
+    return { day, ...(await writeStatement(owner, day, perKind)) };
+  } finally {
+    await owner.close();
+  }
 }
 
 type Comparison = {
@@ -106,8 +113,7 @@ async function compareHere({ url, connection, day }: ComparedDay): Promise<Compa
   const sample = () => {
     peak = Math.max(peak, process.memoryUsage.rss() / MEGABYTE);
   };
-  // Longer than a request may take, so that a machine with other work ends with a time and not with an error.
-  const db = connectDatabase({ url, poolSize: 4, statementTimeoutMs: 120_000, acquireTimeoutMs: 60_000 });
+  const db = connectDatabase({ url, poolSize: 4, ...PATIENCE });
   const sampler = setInterval(sample, SAMPLE_MS);
   const processor = process.cpuUsage();
   const started = performance.now();
