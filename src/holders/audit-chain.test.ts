@@ -210,10 +210,10 @@ describe('security events', () => {
     const guesser = visitor(gateway, cookie, csrf);
     for (const email of ['known@example.org', 'secret typed here by mistake'])
       await guesser.post('/console/sign-in', { email, password: 'wrong password' });
-    // They are written after the page was sent.
+    // They are written after the page was sent, in any order.
     const written = () =>
       gateway.ctx.db.query<{ action: string; actor: string; subject: string }>(
-        `select action, actor, subject from audit_log where action like 'member.sign%' order by id`,
+        `select action, actor, subject from audit_log where action like 'member.sign%' order by action collate "C" desc, subject desc`,
       );
     let rows = await written();
     while (rows.length < 3) rows = await written();
