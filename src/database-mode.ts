@@ -5,7 +5,7 @@ import { DEMO_EMAIL } from './demo.ts';
 import { findMemberByEmail } from './holders/members.ts';
 import { hasSandboxMoney } from './ledger/reports.ts';
 import { hasTransactionsOfRail } from './payments/transactions.ts';
-import { connectDatabase, PATIENT_ACQUIRE_MS, type Reader } from './platform/db.ts';
+import { connectDatabase, type Reader } from './platform/db.ts';
 import { type Mode, markMode, readMode } from './platform/gateway-mode.ts';
 import { SANDBOX_RAIL } from './rails/sandbox.ts';
 import { hasRecords } from './sandbox/book.ts';
@@ -34,7 +34,7 @@ export function refuseOtherMode(known: Mode, wanted: Mode): void {
 
 /** The mark of a database that may be older than the mark; `otherwise` where nothing says it. Writes nothing. */
 export async function modeOfDatabase(ownerUrl: string, otherwise: Mode): Promise<Mode> {
-  const db = connectDatabase({ url: ownerUrl, as: 'owner', poolSize: 2, acquireTimeoutMs: PATIENT_ACQUIRE_MS });
+  const db = connectDatabase({ url: ownerUrl, as: 'owner', poolSize: 2 });
   try {
     return (await readMode(db)) ?? otherwise;
   } finally {

@@ -8,6 +8,7 @@ import { maintainSignatures } from './holders/signatures.ts';
 import { createContext, listenError } from './open-context.ts';
 import { type Config, hasMailBox, publicUrl } from './platform/config.ts';
 import type { Context } from './platform/context.ts';
+import { REQUEST_ACQUIRE_TIMEOUT_MS } from './platform/db.ts';
 import { armFailpoint } from './platform/failpoint.ts';
 import type { HttpServer } from './platform/http.ts';
 import { stopState } from './platform/stop-state.ts';
@@ -91,7 +92,9 @@ async function start(opened: Opened, options: GatewayOptions): Promise<Omit<Gate
   const { databaseUrl, hasOthers, readMetrics } = options;
   const config = { ...options.config, ...(await mailOf(options.config, opened)) };
   armFailpoint(config.failpoint);
-  const ctx = await createContext(config, databaseUrl, options.log);
+  const ctx = await createContext(config, databaseUrl, options.log, {
+    acquireTimeoutMs: REQUEST_ACQUIRE_TIMEOUT_MS,
+  });
   opened.ctx = ctx;
   opened.mailBox?.keepIn(ctx);
   opened.stopVault = ctx.vault.watch();

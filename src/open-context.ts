@@ -12,7 +12,7 @@ import { type Config, dataPath } from './platform/config.ts';
 import type { Context } from './platform/context.ts';
 import { SERVICE_ROLE } from './platform/database-roles.ts';
 import { createDatabaseTime } from './platform/database-time.ts';
-import { connectDatabase, type Database, PATIENT_ACQUIRE_MS } from './platform/db.ts';
+import { ACQUIRE_TIMEOUT_MS, connectDatabase, type Database } from './platform/db.ts';
 import { KeyWrapperError } from './platform/key-wrapper.ts';
 import { ensureMasterKey, findMasterKey, findPreviousMasterKey, listKeyWrappers } from './platform/master-key.ts';
 import { createMemory } from './platform/memory.ts';
@@ -111,7 +111,7 @@ export async function openInstance(config: Config, log: Logger, onProgress: Prog
   const database = await openCommandDatabase(config, onProgress);
   try {
     await migrateDatabase(database, onProgress);
-    const ctx = await createContext(config, database.url, log, { acquireTimeoutMs: PATIENT_ACQUIRE_MS });
+    const ctx = await createContext(config, database.url, log);
     return {
       ctx,
       async close() {
@@ -199,7 +199,7 @@ async function readSettings(db: Database): Promise<{ role: string; timeout: stri
       );
       return facts;
     } catch (error) {
-      if (!tookTooLong(error) || performance.now() - started > PATIENT_ACQUIRE_MS) throw error;
+      if (!tookTooLong(error) || performance.now() - started > ACQUIRE_TIMEOUT_MS) throw error;
       await new Promise((resolve) => setTimeout(resolve, FIRST_CONNECTION_PAUSE_MS));
     }
 }

@@ -3,7 +3,6 @@
 import { checkReceived } from './callbacks/check-received.ts';
 import { callbackSecrets } from './holders/integrations.ts';
 import { createContext } from './open-context.ts';
-import { PATIENT_ACQUIRE_MS } from './platform/db.ts';
 import { createLogger } from './platform/log.ts';
 import { createReceivedCallbacks } from './sandbox/received-callbacks.ts';
 import { createSimulatedOperator } from './sandbox/simulated-operator.ts';
@@ -24,7 +23,7 @@ const createWarnings = () =>
 
 async function open({ config, databaseUrl, port }: Extract<SandboxOrder, { open: object }>['open']) {
   const settings = { ...config, databasePoolSize: POOL_SIZE };
-  const ctx = await createContext(settings, databaseUrl, createWarnings(), { acquireTimeoutMs: PATIENT_ACQUIRE_MS });
+  const ctx = await createContext(settings, databaseUrl, createWarnings());
   const received = createReceivedCallbacks(ctx.clock, (request) =>
     checkReceived(ctx, (id) => callbackSecrets(ctx, id), request),
   );

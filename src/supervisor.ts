@@ -9,7 +9,6 @@ import type { StopOptions } from './gateway.ts';
 import { forkGateway, type GatewayProcess, type OpenOrder, prepareForks, type ReadyNotice } from './gateway-process.ts';
 import { createContext, type Progress, StartError } from './open-context.ts';
 import type { Config } from './platform/config.ts';
-import { PATIENT_ACQUIRE_MS } from './platform/db.ts';
 import { createProcessMetrics, mergeMetrics } from './platform/metrics.ts';
 
 /** A process that lived longer than this is started again at once, an earlier end is followed by a pause. */
@@ -77,7 +76,7 @@ export async function startSupervisor(settings: Config, options: ServerOptions =
  * so many connections for each process that all of them, and one that replaces another, stay below what the server takes.
  */
 async function choosePoolSize({ config, database, log }: Foundation, onProgress: Progress): Promise<number> {
-  const { db } = await createContext(config, database.url, log.logger, { acquireTimeoutMs: PATIENT_ACQUIRE_MS });
+  const { db } = await createContext(config, database.url, log.logger);
   try {
     const [row] = await db.query<{ most: number }>(
       `select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int

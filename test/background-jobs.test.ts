@@ -21,7 +21,7 @@ describe('background jobs', () => {
     await ctx.ownerDb.query(
       `do $$ begin execute format('alter database %I set timezone = %L', current_database(), 'Europe/Paris'); end $$`,
     );
-    db = connectDatabase({ url: ctx.databaseUrl, acquireTimeoutMs: 15_000 });
+    db = connectDatabase({ url: ctx.databaseUrl });
     const clock = { now: () => new Date(), millis: () => Date.now() };
     services = await createServices({
       ...ctx,

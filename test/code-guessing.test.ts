@@ -14,6 +14,7 @@ import { createMetrics } from '../src/platform/metrics.ts';
 import { createServices } from '../src/services.ts';
 import { type ConsoleAnswer, csrfOf, signIn, visitor } from './console-harness.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
+import { PATIENCE } from './harness.ts';
 import { createShop } from './shop.ts';
 
 const LIMIT = 10;
@@ -147,12 +148,7 @@ function settled(answers: Promise<unknown>[], count: number): Promise<void> {
 /** What another process shares with the first: the database and the master key, and no memory. */
 async function startSecondProcess(gateway: TestGateway): Promise<{ url: string; close(): Promise<void> }> {
   const { config, clock, databaseTime, log, vault, databaseUrl } = gateway.ctx;
-  const db = connectDatabase({
-    url: databaseUrl,
-    poolSize: 10,
-    applicationName: 'simbi-test',
-    acquireTimeoutMs: 15_000,
-  });
+  const db = connectDatabase({ ...PATIENCE, url: databaseUrl, poolSize: 10, applicationName: 'simbi-test' });
   const context = { config, clock, databaseTime, log, vault, db, memory: createMemory(), metrics: createMetrics() };
   const services = await createServices(context);
   const app = createApp(services);

@@ -19,6 +19,9 @@ import { createTestDatabase } from './database.ts';
 /** Most tests ask one number again and again, on a machine that others use too. Those of the limits set them. */
 const WITHOUT_LIMITS = { OPEN_PROMPTS_PER_NUMBER: '0', PROMPTS_PER_NUMBER_PER_DAY: '0', MAX_REQUEST_DELAY_MS: '0' };
 
+/** On a machine that stands still for seconds nothing is refused; a test of a limit has connections of its own. */
+export const PATIENCE = { lockTimeoutMs: 60_000, statementTimeoutMs: 60_000 } as const;
+
 export const START_TIME = '2026-03-02T09:00:00.000Z';
 
 /** The database's time in a test: the virtual clock, minus what `setSkew` says. */
@@ -42,14 +45,9 @@ export async function createTestContext(settings: Environment = {}): Promise<Tes
   const folder = join(tmpdir(), `simbi-data-${randomBytes(6).toString('hex')}`);
   const fixed = { LOG_LEVEL: 'silent', DATABASE_URL: database.url, DATA_DIR: folder };
   const config = readConfig({ ...fixed, ...WITHOUT_LIMITS, ...settings });
-  const db = connectDatabase({
-    url: database.url,
-    poolSize: config.databasePoolSize,
-    applicationName: 'simbi-test',
-    // Tests share the machine with other tests; only the test of an exhausted pool needs a short time-out.
-    acquireTimeoutMs: 15_000,
-  });
-  const ownerDb = connectDatabase({ url: database.url, as: 'owner', poolSize: 2, acquireTimeoutMs: 15_000 });
+  const { url } = database;
+  const db = connectDatabase({ ...PATIENCE, url, poolSize: config.databasePoolSize, applicationName: 'simbi-test' });
+  const ownerDb = connectDatabase({ ...PATIENCE, url, as: 'owner', poolSize: 2 });
   const clock = createVirtualClock(START_TIME);
   return {
     config,

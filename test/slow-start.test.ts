@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { createContext } from '../src/open-context.ts';
+import { REQUEST_ACQUIRE_TIMEOUT_MS } from '../src/platform/db.ts';
 import { createLogger } from '../src/platform/log.ts';
 import { createTestContext } from './harness.ts';
 import { simbi } from './processes.ts';
@@ -48,7 +49,9 @@ test('a start waits for a database that takes its first connections late', async
     if (taken > LATE) serve();
   });
   try {
-    const ctx = await createContext(base.config, proxy.databaseUrl, createLogger('silent'));
+    const ctx = await createContext(base.config, proxy.databaseUrl, createLogger('silent'), {
+      acquireTimeoutMs: REQUEST_ACQUIRE_TIMEOUT_MS,
+    });
     assert.deepEqual(await ctx.db.query('select 1 as one'), [{ one: 1 }]);
     await ctx.db.close();
   } finally {

@@ -58,7 +58,7 @@ for (const { name, start, skip } of POOLERS)
     before(async () => {
       database = await createTestDatabase();
       pooler = await start(database.url);
-      db = connectDatabase({ url: pooled(pooler.url), poolSize: 8, acquireTimeoutMs: 15_000 });
+      db = connectDatabase({ url: pooled(pooler.url), poolSize: 8 });
     });
     after(async () => {
       await db.close();
@@ -187,11 +187,11 @@ for (const { name, start, skip } of POOLERS)
       const params = { amount: 1_000, country_id: 11, currency: 'UGX', mobile: '256772123000' };
       const answer = await fetch(`${servers[index % 2]?.url}/api/v3/service-unified-collections`, {
         method: 'POST',
-        headers: { 'content-type': 'application/json' },
+        headers: { 'content-type': 'application/json', 'idempotency-key': `pooling-${index}` },
         body: JSON.stringify(signBody(clientOf(), Date.now(), params)),
       });
       await answer.arrayBuffer();
-      // Nothing was done: on a busy machine a client tries again.
+      // On a busy machine a client tries again.
       return answer.status === 503 ? collect(index) : answer.status;
     }
 

@@ -10,7 +10,7 @@ import { modeOfDatabase } from '../database-mode.ts';
 import { migrateDatabase, openCommandDatabase } from '../open-context.ts';
 import { systemClock } from '../platform/clock.ts';
 import { type Config, readConfig } from '../platform/config.ts';
-import { connectDatabase, type Database, PATIENT_ACQUIRE_MS, violatedConstraint } from '../platform/db.ts';
+import { connectDatabase, type Database, violatedConstraint } from '../platform/db.ts';
 import { monthNamed, monthOf } from '../platform/months.ts';
 import { createProgressBar } from './progress.ts';
 import { addCommand, addNeededOption, CommandError, confirm, EXIT, print, type Terminal, table } from './terminal.ts';
@@ -70,12 +70,7 @@ async function withOwner<T>(terminal: Terminal, work: (opened: Opened) => Promis
   const database = await openCommandDatabase(config, say);
   try {
     await migrateDatabase(database, say);
-    const owner = connectDatabase({
-      url: database.ownerUrl,
-      as: 'owner',
-      poolSize: 2,
-      acquireTimeoutMs: PATIENT_ACQUIRE_MS,
-    });
+    const owner = connectDatabase({ url: database.ownerUrl, as: 'owner', poolSize: 2 });
     try {
       return await work({ config, databaseUrl: database.ownerUrl, owner });
     } catch (error) {

@@ -11,7 +11,6 @@ import { verifyLedger } from '../ledger/verify.ts';
 import { createContext, openCommandDatabase } from '../open-context.ts';
 import { systemClock } from '../platform/clock.ts';
 import { type Config, dataPath, readConfig } from '../platform/config.ts';
-import { PATIENT_ACQUIRE_MS } from '../platform/db.ts';
 import { createLogger } from '../platform/log.ts';
 import { findMasterKey, findPreviousMasterKey } from '../platform/master-key.ts';
 import { admitServiceLogin, pendingMigrations } from '../platform/migrate.ts';
@@ -261,7 +260,7 @@ function writeKey(terminal: Terminal, config: Config, key: string | undefined): 
 
 async function verify(config: Config, url: string, terminal: Terminal) {
   const bar = createProgressBar(terminal, 'Verifying the ledger');
-  const ctx = await createContext(config, url, createLogger('silent'), { acquireTimeoutMs: PATIENT_ACQUIRE_MS });
+  const ctx = await createContext(config, url, createLogger('silent'));
   try {
     const pending = await pendingMigrations(ctx.db);
     if (pending.length > 0)

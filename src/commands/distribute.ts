@@ -5,7 +5,7 @@ import { DistributionError, distribute } from '../distribution/distribute.ts';
 import { findObstacles } from '../distribution/obstacles.ts';
 import { migrateDatabase, openCommandDatabase } from '../open-context.ts';
 import { readConfig } from '../platform/config.ts';
-import { connectDatabase, PATIENT_ACQUIRE_MS } from '../platform/db.ts';
+import { connectDatabase } from '../platform/db.ts';
 import { CommandError, EXIT, print, type Terminal, withExamples } from './terminal.ts';
 
 const DEFAULT_SHARDS = '64';
@@ -46,7 +46,7 @@ function readShards(text: string): number {
 }
 
 async function check(terminal: Terminal, options: Options, url: string): Promise<void> {
-  const db = connectDatabase({ url, as: 'owner', poolSize: 2, acquireTimeoutMs: PATIENT_ACQUIRE_MS });
+  const db = connectDatabase({ url, as: 'owner', poolSize: 2 });
   try {
     const obstacles = await findObstacles(db);
     if (options.json || obstacles.length > 0) print(terminal, options, { obstacles }, obstacles.join('\n'));

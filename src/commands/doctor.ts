@@ -15,7 +15,7 @@ import { type Config, DEFAULT_BRAND, dataPath, publicUrl, readConfig, shownBrand
 import type { Context } from '../platform/context.ts';
 import { MAX_CLOCK_SKEW_MS } from '../platform/database-time.ts';
 import { isTrustedConnection } from '../platform/database-url.ts';
-import { connectDatabase, PATIENT_ACQUIRE_MS } from '../platform/db.ts';
+import { connectDatabase } from '../platform/db.ts';
 import { createLogger } from '../platform/log.ts';
 import { pendingMigrations } from '../platform/migrate.ts';
 import { readRoleFacts } from '../platform/role-facts.ts';
@@ -152,7 +152,7 @@ async function checkDatabase(config: Config, onProgress: (sentence: string) => v
 
 async function checkOpenDatabase(config: Config, { url, ownerUrl }: OpenDatabase, where: string): Promise<Finding[]> {
   const log = createLogger('silent');
-  const db = connectDatabase({ url: ownerUrl, as: 'owner', poolSize: 2, acquireTimeoutMs: PATIENT_ACQUIRE_MS });
+  const db = connectDatabase({ url: ownerUrl, as: 'owner', poolSize: 2 });
   try {
     const [server] = await db.query<{ version: string }>(`select current_setting('server_version') as version`);
     const findings: Finding[] = [
@@ -167,9 +167,7 @@ async function checkOpenDatabase(config: Config, { url, ownerUrl }: OpenDatabase
     });
     if (pending.length > 0) return findings;
     findings.push(...(await checkRoles(config, url)));
-    const ctx = await createContext(config, url, log, { acquireTimeoutMs: PATIENT_ACQUIRE_MS }).catch(
-      (error: unknown) => error,
-    );
+    const ctx = await createContext(config, url, log).catch((error: unknown) => error);
     if (ctx instanceof ModeError)
       return [...findings, { check: 'mode', ok: false, detail: `not ${config.mode}`, fix: ctx.message }];
     findings.push({ check: 'mode', ok: true, detail: `${config.mode}, for ever: the database is marked` });
@@ -191,7 +189,7 @@ function describeKey({ keyProvider, masterKey }: Config): string {
 
 /** What somebody could do who takes over the service's connection to the database, or reads along. */
 async function checkRoles(config: Config, url: string): Promise<Finding[]> {
-  const db = connectDatabase({ url, poolSize: 2, acquireTimeoutMs: PATIENT_ACQUIRE_MS });
+  const db = connectDatabase({ url, poolSize: 2 });
   try {
     const { login, isSuperuser, owned, unguarded, bypasses, mayCreate, mayChange } = await readRoleFacts(db);
     const owns = isSuperuser ? 'is a superuser' : `owns ${owned} tables`;

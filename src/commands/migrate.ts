@@ -8,7 +8,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { startEmbeddedPostgres } from '../embedded-postgres/server.ts';
 import { migrateDatabase, openCommandDatabase, type Progress } from '../open-context.ts';
 import { readConfig } from '../platform/config.ts';
-import { connectDatabase, PATIENT_ACQUIRE_MS } from '../platform/db.ts';
+import { connectDatabase } from '../platform/db.ts';
 import { pendingMigrations } from '../platform/migrate.ts';
 import {
   checkMigrations,
@@ -60,7 +60,7 @@ function readNumber(text: string): number {
 }
 
 async function listPending(url: string): Promise<string[]> {
-  const db = connectDatabase({ url, as: 'owner', poolSize: 2, acquireTimeoutMs: PATIENT_ACQUIRE_MS });
+  const db = connectDatabase({ url, as: 'owner', poolSize: 2 });
   try {
     return await pendingMigrations(db);
   } finally {

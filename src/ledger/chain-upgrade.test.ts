@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { createEmptyDatabase } from '../../test/database.ts';
-import { createTestContext } from '../../test/harness.ts';
+import { createTestContext, PATIENCE } from '../../test/harness.ts';
 import { connectDatabase } from '../platform/db.ts';
 import { createUuid } from '../platform/ids.ts';
 import { createMemory } from '../platform/memory.ts';
@@ -77,8 +77,8 @@ test('a ledger of the version before is sealed to its end, and goes on in partit
 test('a posting that waits while the table is changed has a position too', async () => {
   const database = await createEmptyDatabase();
   await migrate(database.url, undefined, undefined, LAST_WITHOUT_PARTITIONS);
-  const owner = connectDatabase({ url: database.url, as: 'owner', poolSize: 2 });
-  const poster = connectDatabase({ url: database.url, as: 'owner', poolSize: 1, lockTimeoutMs: 60_000 });
+  const owner = connectDatabase({ ...PATIENCE, url: database.url, as: 'owner', poolSize: 2 });
+  const poster = connectDatabase({ ...PATIENCE, url: database.url, as: 'owner', poolSize: 1 });
   try {
     await owner.transaction(async (tx) => {
       for (const statement of OLD_LEDGER.split(';\n')) await tx.query(statement);

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { differencesOf } from '../../test/books.ts';
-import { createTestContext } from '../../test/harness.ts';
+import { createTestContext, PATIENCE } from '../../test/harness.ts';
 import {
   acceptCollection,
   COUNTRY_ID,
@@ -42,11 +42,9 @@ let shops: (Shop & { links: string[] })[];
 
 before(async () => {
   base = await createTestContext({ ROLE: 'api', DATABASE_POOL_SIZE: '8' });
-  // On a busy machine a lock may take long; only a deadlock is tried again here.
-  const patience = { acquireTimeoutMs: 15_000, lockTimeoutMs: 60_000, statementTimeoutMs: 60_000 };
   processes = Array.from({ length: PROCESSES }, () => ({
     ...withPayments(
-      { ...base, db: connectDatabase({ url: base.databaseUrl, poolSize: 8, ...patience }) },
+      { ...base, db: connectDatabase({ ...PATIENCE, url: base.databaseUrl, poolSize: 8 }) },
       silentRail(),
     ),
     onCollectionsSettled: [settleLinks(base)],

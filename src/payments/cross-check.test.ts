@@ -26,7 +26,7 @@ after(() => dropTestDatabase(base.databaseUrl));
 
 async function onCopy<T>(work: (db: Database) => Promise<T>): Promise<T> {
   const copy = await copyTestDatabase(base.databaseUrl);
-  const db = connectDatabase({ url: copy.url, as: 'owner', poolSize: 4, acquireTimeoutMs: 15_000 });
+  const db = connectDatabase({ url: copy.url, as: 'owner', poolSize: 4 });
   try {
     return await work(db);
   } finally {

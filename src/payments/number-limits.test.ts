@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { createTestContext, type TestContext } from '../../test/harness.ts';
+import { createTestContext, PATIENCE, type TestContext } from '../../test/harness.ts';
 import { collectionOrder, silentRail, withPayments } from '../../test/payments.ts';
 import { createShop, type Shop } from '../../test/shop.ts';
 import { connectDatabase } from '../platform/db.ts';
@@ -74,12 +74,7 @@ describe('prompts of one number', () => {
   });
 
   test('security S10: requests of one batch count each other, and of two processes at the same moment too', async () => {
-    const db = connectDatabase({
-      url: base.databaseUrl,
-      poolSize: 4,
-      applicationName: 'second',
-      acquireTimeoutMs: 15_000,
-    });
+    const db = connectDatabase({ ...PATIENCE, url: base.databaseUrl, poolSize: 4, applicationName: 'second' });
     const second = createCollectionWriter({ ...ctx, db, memory: createMemory() }, engine);
     const numbers = Array.from({ length: 12 }, (_, index) => `2567730003${String(index).padStart(2, '0')}`);
     // Both processes ask all numbers many times, in opposite orders, in batches that hold several of each.
@@ -126,7 +121,8 @@ describe('prompts of one number', () => {
     await ctx.ownerDb.transaction(async (tx) => {
       await tx.query('update number_limits set seen_at = $1', [ctx.clock.now()]);
       purged = purgeNumberLimits(ctx);
-      await new Promise((resolve) => setTimeout(resolve, 300));
+      const isWaiting = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
+      while ((await tx.query(isWaiting)).length === 0);
     });
     assert.equal(await purged, 0);
   });

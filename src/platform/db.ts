@@ -23,12 +23,10 @@ const STATEMENT_TIMEOUT_MS = 8_000;
 const ANSWER_MARGIN_MS = 500;
 const LOCK_TIMEOUT_MS = 4_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
-const ACQUIRE_TIMEOUT_MS = 1_000;
-/**
- * A request is refused after a second without a connection, and sent again. A person who typed a command waits for its answer, and
- * so does what starts: many processes may start on a busy machine.
- */
-export const PATIENT_ACQUIRE_MS = 15_000;
+/** A person who typed a command waits for its answer, and so does what starts: many processes may start on a busy machine. */
+export const ACQUIRE_TIMEOUT_MS = 15_000;
+/** A request is refused after a second without a connection, and sent again. */
+export const REQUEST_ACQUIRE_TIMEOUT_MS = 1_000;
 /** A function that `simbi distribute` leaves in the database. */
 export const DISTRIBUTED_MARK = 'store_is_distributed';
 /** A statement without one of these words changes nothing. */
