@@ -83,15 +83,17 @@ export function keepRequestLog(app: HttpServer, ctx: Context): RequestLog {
     }
   }
 
-  function flush(): Promise<number> {
-    writing ??= write().finally(() => {
+  /** Writes all that came before, also what came while other rows were being written. */
+  async function flush(): Promise<number> {
+    while (writing) await writing.catch(() => undefined);
+    writing = write().finally(() => {
       writing = null;
     });
-    return writing;
+    return await writing;
   }
 
   const timer = setInterval(() => {
-    if (entries.length > 0)
+    if (entries.length > 0 && !writing)
       flush().catch((error: unknown) => ctx.log.warn({ err: error }, 'the request log could not be written'));
   }, FLUSH_EVERY_MS);
   timer.unref();
