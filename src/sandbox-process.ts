@@ -10,7 +10,7 @@ import { type ReceivedCallbacks, remoteReceivedCallbacks } from './sandbox/recei
 import { createRemotePhone } from './sandbox/remote-phone.ts';
 import type { RunningOperator } from './sandbox/simulated-operator.ts';
 
-const START_MS = 20_000;
+const START_MS = 60_000;
 const STOP_MS = 2_000;
 const RESTART_AFTER_MS = 1_000;
 /** It keeps little in memory; without a limit V8 lets garbage grow. */

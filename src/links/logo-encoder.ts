@@ -7,7 +7,7 @@ import type { DrawingOrder, EncodedLogo, LogoOrder } from './logo-process.ts';
 
 const PROGRAM = fileURLToPath(new URL('./logo-process.ts', import.meta.url));
 /** The decoder's own time-out does not cut every picture. */
-const MAX_MS = 15_000;
+const MAX_MS = 30_000;
 const IDLE_MS = 60_000;
 
 export interface LogoEncoder {
