@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { createDarajaSimulator, DARAJA_SIMULATOR_SETTINGS } from './daraja.ts';
 import { type RunningSimulator, type SimulatorOptions, startSimulator } from './frame.ts';
 
-const DEADLINE_MS = 5_000;
+const DEADLINE_MS = 60_000;
 const SHORT_TIMES = { promptSeconds: '0.1', callbackRetrySeconds: '0.01' };
 
 export type Json = Record<string, unknown>;

@@ -261,13 +261,18 @@ describe('pawapay simulator', () => {
   });
 
   test('remembers rejected ids, shows payments late and gives four decimals, where settings say so', async () => {
-    await start({ rememberRejected: 'true', notFoundMs: '100', amountDecimals: '4', disabledOperations: 'PAYOUT' });
+    let now = Date.now();
+    await start(
+      { rememberRejected: 'true', notFoundMs: '100', amountDecimals: '4', disabledOperations: 'PAYOUT' },
+      { now: () => now },
+    );
     const rejected = deposit({ amount: '20001' });
     await call('POST', '/v2/deposits', rejected);
     assert.equal((await call('POST', '/v2/deposits', rejected)).body.status, 'DUPLICATE_IGNORED');
     const body = deposit();
     await call('POST', '/v2/deposits', body);
     assert.equal(await find('deposit', body.depositId), null);
+    now += 100;
     assert.equal((await end('deposit', body.depositId)).amount, '15.5000');
     const { status, body: refused } = await call('POST', '/v2/payouts', payout());
     assert.deepEqual([status, codeOf(refused)], [403, 'PAYOUTS_NOT_ALLOWED']);
@@ -347,9 +352,13 @@ describe('pawapay simulator', () => {
     const code = async (body: Json) => codeOf((await call('POST', '/v2/refunds', body)).body);
     assert.equal(await code(refund({ depositId: randomUUID() })), 'NOT_FOUND');
     assert.equal(await code(refund({ amount: '15.6' })), 'AMOUNT_TOO_LARGE');
+    const set = (status: string) =>
+      simulator.act('set_status', { provider: 'MTN_MOMO_ZMB', operation: 'refund', status });
+    await set('DELAYED');
     const first = refund();
     assert.equal((await call('POST', '/v2/refunds', first)).body.status, 'ACCEPTED');
     assert.equal(await code(refund({ amount: '1' })), 'REFUND_IN_PROGRESS');
+    await set('OPERATIONAL');
     const data = await end('refund', first.refundId);
     assert.equal('depositId' in data, false);
     assert.deepEqual(data.recipient, details());

@@ -243,7 +243,7 @@ describe('paystack simulator', () => {
   });
 
   test('waits for the code of the payer where the provider wants one', async () => {
-    await start({ xofFactor: '1' });
+    await start({ xofFactor: '1', promptSeconds: '60' });
     const body = charge({ mobile_money: { phone: '0201000111', provider: 'VOD' } });
     const { data } = await call('POST', '/charge', body);
     assert.equal(data.status, 'send_otp');
@@ -258,6 +258,8 @@ describe('paystack simulator', () => {
     await submit('1234', orange.reference);
     assert.equal((await verified(orange.reference, 'success')).amount, 500);
     assert.equal(simulator.book.net('XOF'), 500_00n);
+    await simulator.close();
+    await start({ xofFactor: '1' });
     const silent = charge({ mobile_money: { phone: '0201000111', provider: 'vod' } });
     await call('POST', '/charge', silent);
     await verified(silent.reference, 'abandoned');
@@ -282,7 +284,8 @@ describe('paystack simulator', () => {
   });
 
   test('takes one bank transfer of the right amount before the account ends', async () => {
-    await start({}, { payers: 'manual' });
+    const now = Date.now();
+    await start({}, { payers: 'manual', now: () => now });
     const pay = (account_number: unknown, amount: string) => simulator.act('bank_transfer', { account_number, amount });
     const bank = (more: Json = {}) => charge({ currency: 'KES', mobile_money: undefined, bank_transfer: {}, ...more });
     const body = bank();
@@ -302,7 +305,7 @@ describe('paystack simulator', () => {
     await pay(data.account_number, '100');
     const { data: notified } = await event('charge.success');
     assert.deepEqual([notified.channel, notified.metadata, notified.reference], ['bank_transfer', 0, body.reference]);
-    const soon = new Date(Date.now() + 50).toISOString();
+    const soon = new Date(now + 50).toISOString();
     const late = bank({ currency: 'NGN', bank_transfer: { account_expires_at: soon } });
     const { data: account } = await call('POST', '/charge', late);
     assert.equal(account.account_name, 'TEST-MANAGED-ACCOUNT');
@@ -384,7 +387,7 @@ describe('paystack simulator', () => {
   });
 
   test('holds transfers until their code is given, where codes are on', async () => {
-    await start({ otpForTransfers: 'true', otpSeconds: '0.1' });
+    await start({ otpForTransfers: 'true', otpSeconds: '60' });
     const code = await recipient();
     const body = transfer(code);
     const { data, message } = await call('POST', '/transfer', body);
@@ -392,12 +395,15 @@ describe('paystack simulator', () => {
     const finalize = { transfer_code: data.transfer_code, otp: '928783' };
     assert.equal((await call('POST', '/transfer/finalize_transfer', finalize)).http, 200);
     await transferred(body.reference, 'success');
-    const forgotten = transfer(code);
+    await simulator.close();
+    await start({ otpForTransfers: 'true', otpSeconds: '0.1' });
+    const next = await recipient();
+    const forgotten = transfer(next);
     await call('POST', '/transfer', forgotten);
     await transferred(forgotten.reference, 'abandoned');
     await call('POST', '/transfer/disable_otp');
     await call('POST', '/transfer/disable_otp_finalize', { otp: '928783' });
-    assert.equal((await call('POST', '/transfer', transfer(code))).data.status, 'pending');
+    assert.equal((await call('POST', '/transfer', transfer(next))).data.status, 'pending');
   });
 
   test('refunds in parts and moves the status of the transaction', async () => {
@@ -466,11 +472,14 @@ describe('paystack simulator', () => {
   });
 
   test('does the faults of the protocol on demand', async () => {
-    await start({ verifyLagMs: '50', metadataForm: 'string' });
+    let now = Date.now();
+    // Long enough that a busy machine still sees what comes before the late success.
+    await start({ verifyLagMs: '50', lateSuccessSeconds: '2', metadataForm: 'string' }, { now: () => now });
     const late = charge({ metadata: { ref: 1 } });
     simulator.faults.add({ fault: 'late_success', operation: 'collect' });
     await call('POST', '/charge', late);
     assert.equal((await call('GET', `/transaction/verify/${late.reference}`)).http, 400);
+    now += 50;
     const found = (status: string) =>
       until(async () => {
         const { data } = await call('GET', `/transaction/verify/${late.reference}`);

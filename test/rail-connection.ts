@@ -29,7 +29,7 @@ export function testConnection(
     publicUrl,
     addresses: createCallbackAddresses({ connection: name, publicUrl, keys: () => [Buffer.alloc(32, 7)] }),
     tokens: createMemoryTokens(),
-    timeoutMs: 2_000,
+    timeoutMs: 30_000,
     record: (call) => void calls.push(call),
     ...changes,
     settings: { ...Object.fromEntries(defaults), ...changes.settings },

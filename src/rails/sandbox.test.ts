@@ -31,7 +31,7 @@ before(async () => {
   });
   await new Promise<void>((resolve) => operator.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(operator.address() as AddressInfo).port}`;
-  rail = createSandboxRail({ vault }, { operatorUrl: () => url, timeoutMs: 5_000 });
+  rail = createSandboxRail({ vault }, { operatorUrl: () => url, timeoutMs: 30_000 });
   const found = loadCatalog().methods.get('MTN_MOMO_UGA');
   assert.ok(found);
   method = found;

@@ -27,7 +27,7 @@ before(async () => {
   gateway = await createCallbackReceiver();
   operator = createSimulatedOperator(ctx, { gatewayUrl: gateway.url, silenceMs: 200 });
   await operator.listen();
-  rails = createRails(ctx, { sandboxOperatorUrl: operator.url, timeoutMs: 2_000 });
+  rails = createRails(ctx, { sandboxOperatorUrl: operator.url });
   mtn = methodOf('MTN_MOMO_UGA');
   const found = rails.railFor(mtn, 'collection', 1n);
   assert.ok(found);
@@ -335,7 +335,7 @@ test('numbers ending 000 cost one statement for many, and none afterwards', asyn
 
 test('two operators on one database share the payments', async () => {
   const other = createSimulatedOperator(ctx, { silenceMs: 200 });
-  const otherRails = createRails(ctx, { sandboxOperatorUrl: other.url, timeoutMs: 2_000 });
+  const otherRails = createRails(ctx, { sandboxOperatorUrl: other.url });
   await other.listen();
   const otherRail = otherRails.railFor(mtn, 'collection', 1n);
   assert.ok(otherRail);

@@ -140,7 +140,9 @@ function begin(opened: OperatorGateway, { direction, payer }: ContractCase, coll
 }
 
 async function paidCollection(opened: OperatorGateway): Promise<Transaction> {
-  const paid = await opened.untilEnded(await opened.collect(AMOUNT));
+  let paid = await opened.untilEnded(await opened.collect(AMOUNT));
+  // Once more, if the machine stood still for longer than the gateway waits here for an answer.
+  if (paid.status !== 'success') paid = await opened.untilEnded(await opened.collect(AMOUNT));
   if (paid.status !== 'success') throw new Error(`a collection without faults ended as ${paid.status}`);
   await opened.settle();
   return opened.read(paid);

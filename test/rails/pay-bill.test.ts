@@ -19,6 +19,7 @@ async function openPayBill(validation: 'true' | 'false'): Promise<OperatorGatewa
 async function pay(opened: OperatorGateway, reference: string, amount: bigint): Promise<boolean> {
   const payment = { msisdn: PAYER, amount: formatAmount(amount), reference };
   const { body } = await opened.simulator.act('pay_bill', payment);
+  await opened.simulator.idle();
   await opened.settle();
   await opened.settle();
   return (body as { paid: boolean }).paid;
