@@ -35,13 +35,17 @@ const countRows = () =>
 test('payments of several countries, refunds and payouts, over sixty days', async () => {
   const rows = await countRows();
   const sum = (keep: (row: Row) => boolean) => rows.filter(keep).reduce((total, { n }) => total + n, 0);
+  // Which payments there are depends on the weekday.
+  const plan = planPayments(gateway.ctx.clock.now());
   assert.equal(
     sum(({ direction }) => direction === 'collection'),
-    planPayments(gateway.ctx.clock.now()).length,
+    plan.length,
   );
+  const expired = plan.filter(({ outcome }) => outcome === 'PROMPT_EXPIRED').length;
   assert.ok(sum(({ status }) => status === 'success') > 250);
-  assert.ok(sum(({ status }) => status === 'failed') > 20 && sum(({ status }) => status === 'expired') > 5);
-  assert.ok(sum(({ direction }) => direction === 'refund') > 5);
+  assert.ok(sum(({ status }) => status === 'failed') > 20);
+  assert.ok(expired > 0 && sum(({ status }) => status === 'expired') === expired);
+  assert.ok(sum(({ direction }) => direction === 'refund') > 0);
   assert.ok(sum((row) => row.direction === 'payout' && row.status === 'success') >= 4);
   assert.deepEqual([...new Set(rows.map(({ currency }) => currency))].sort(), ['KES', 'SLE', 'TZS', 'UGX', 'ZMW']);
   const oldest = Math.min(...rows.map((row) => row.oldest.getTime()));
@@ -72,10 +76,11 @@ test('the home page shows sixty days of business, most of them busy', async () =
   assert.ok(owner);
   const person = await signIn(gateway, owner, { holderId: shop.id });
   // On a busy machine the first looks come before all days are counted.
+  const chart = 'class="money-chart"';
   let text = '';
-  for (let looks = 0; looks < 30 && !text.includes('money-chart'); looks++)
+  for (let looks = 0; looks < 30 && !text.includes(chart); looks++)
     ({ text } = await person.get('/console?range=60d&currency=KES'));
-  const [table = ''] = /<table[\s\S]*?<\/table>/.exec(text.slice(text.indexOf('money-chart'))) ?? [];
+  const [table = ''] = /<table[\s\S]*?<\/table>/.exec(text.slice(text.indexOf(chart))) ?? [];
   const days = [...table.matchAll(/<tr>\s*<td[\s\S]*?<\/tr>/g)].map(([row]) => row);
   const busy = days.filter((row) => /KES\s[1-9]/.test(row));
   assert.equal(days.length, 60);
