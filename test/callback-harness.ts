@@ -43,6 +43,8 @@ export async function startReceiver(answer?: TestReceiver['answer']): Promise<Te
       receiver.answer(callback, response);
     });
   });
+  // A connection must not be closed just as the next callback comes.
+  server.keepAliveTimeout = 60_000;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   const receiver: TestReceiver = {
@@ -92,7 +94,7 @@ export function startDeliverer(
   const deliverer = createDeliverer(ctx, {
     outbound,
     secretsOf: () => Promise.resolve(secrets),
-    timeoutMs: 5_000,
+    timeoutMs: 60_000,
     ...options,
   });
   return {

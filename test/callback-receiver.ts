@@ -25,6 +25,8 @@ export async function createCallbackReceiver(): Promise<CallbackReceiver> {
       response.writeHead(status).end();
     });
   });
+  // A connection must not be closed just as the next callback comes.
+  server.keepAliveTimeout = 60_000;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {

@@ -191,7 +191,19 @@ function createTestTerminal(environment: Settings): Terminal & { printed: { out:
   };
 }
 
+const MOST_TRIES = 5;
+
+/** As a person who is told to try again: on a machine that stands still for seconds a request finds no connection. */
 async function run(args: string[], environment: Settings = {}): Promise<Ran> {
+  for (let tries = 1; ; tries++) {
+    const ran = await runOnce(args, environment);
+    const isBusy = /database_unavailable|overloaded|not_ready/.test(ran.messages + ran.out);
+    if (!isBusy || tries >= MOST_TRIES) return ran;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+}
+
+async function runOnce(args: string[], environment: Settings): Promise<Ran> {
   const terminal = createTestTerminal(environment);
   process.exitCode = 0;
   const code = await runCommand(terminal, args);
@@ -372,7 +384,7 @@ describe('beside a running gateway', () => {
     const seen = await simbiJson<{ msisdn: string }>(0, 'phone', rings.mobile);
     assert.deepEqual(keys(seen), ['msisdn', 'is_on', 'version', 'messages', 'prompts']);
     assert.deepEqual(await simbiJson(0, 'phone', rings.mobile, '--pin', '1234'), { ok: true, messages: ['Paid.'] });
-    const record = await simbiJson<{ status: string }>(0, 'transaction', rings.ref, '--wait', '20');
+    const record = await simbiJson<{ status: string }>(0, 'transaction', rings.ref, '--wait');
     assert.equal(record.status, 'success');
     const refused = await simbiJson<{ ref: string; mobile: string }>(
       0,
@@ -383,7 +395,7 @@ describe('beside a running gateway', () => {
       '0772123457',
     );
     assert.equal((await run(['phone', refused.mobile, '--cancel'], settings)).code, 0);
-    assert.equal((await run(['transaction', refused.ref, '--wait', '20'], settings)).code, 7);
+    assert.equal((await run(['transaction', refused.ref, '--wait'], settings)).code, 7);
     for (const unknown of ['TX_01JNAFQ7M0E9SRC45Y6Z8XKBDT', 'nope']) {
       const { code, messages } = await run(['transaction', unknown], settings);
       assert.equal(code, 4);
@@ -402,7 +414,7 @@ describe('beside a running gateway', () => {
   });
 
   test('refund: confirmation, a part, the rest, the list', async () => {
-    const paid = await simbiJson<{ ref: string }>(0, 'collect', '3000', 'UGX', '--phone', '0772123000', '--wait', '20');
+    const paid = await simbiJson<{ ref: string }>(0, 'collect', '3000', 'UGX', '--phone', '0772123000', '--wait');
     await simbiJson(0, 'topup', '1000', 'UGX');
     const unconfirmed = await run(['refund', 'create', paid.ref, '--amount', '500'], settings);
     assert.equal(unconfirmed.code, 2);
@@ -486,7 +498,7 @@ describe('beside a running gateway', () => {
       /Pay 5000 UGX to Ada.*Fee: +50 UGX.*Balance after: +\d+ UGX.*Add --yes to confirm/s,
     );
     const ordered = await simbiJson<{ ref: string }>(0, ...payout, '--yes');
-    assert.equal((await run(['transaction', ordered.ref, '--wait', '20'], settings)).code, 0);
+    assert.equal((await run(['transaction', ordered.ref, '--wait'], settings)).code, 0);
     const listed = await simbiJson<{ ref: string; status: string }[]>(0, 'payout', 'list');
     assert.deepEqual(
       listed.map(({ ref, status }) => [ref, status]),
@@ -609,7 +621,7 @@ describe('beside a running gateway', () => {
     // The first time may pass before the operator has heard of the payment.
     for (let more = 20; more > 0 && (await run(['transaction', ref, '--wait', '1'], settings)).code !== 0; more--)
       await simbiJson(0, 'clock', 'forward', '2m');
-    await simbiJson(0, 'transaction', ref, '--wait', '20');
+    await simbiJson(0, 'transaction', ref, '--wait');
     assert.deepEqual(keys(await simbiJson(0, 'clock')), ['now']);
     assert.equal((await run(['clock', 'forward', 'soon'], settings)).code, 2);
   });
@@ -758,7 +770,9 @@ describe('beside a running gateway', () => {
   test('archive: months that have ended, nothing removed without confirmation', async () => {
     const archive = join(folder, 'archive');
     const written = await simbiJson<{ months: unknown[] }>(0, 'archive', 'write', archive, '--before', '2999-01');
-    assert.deepEqual([keys(written), written.months], [['folder', 'months'], []], 'the present month has not ended');
+    assert.deepEqual(keys(written), ['folder', 'months']);
+    // Unless a month has ended since the payments above.
+    if (new Date().getUTCDate() > 1) assert.deepEqual(written.months, [], 'the present month has not ended');
     assert.equal((await run(['archive', 'write', archive, '--before', 'yesterday'], settings)).code, 2);
     assert.equal((await run(['archive', 'verify', archive], settings)).code, 1);
     assert.equal((await run(['archive', 'remove', archive, '--before', '2024-01'], settings)).code, 2);

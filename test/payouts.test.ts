@@ -108,7 +108,7 @@ async function patiently<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      const taken = error instanceof Problem && error.code === 'database_unavailable';
+      const taken = error instanceof Problem && /^(database_unavailable|overloaded)$/.test(error.code);
       if (!taken || tries >= 50) throw error;
     }
   }

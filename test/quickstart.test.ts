@@ -14,7 +14,7 @@ import { simbi } from './processes.ts';
 const SIMBI = resolve(import.meta.dirname, '../bin/simbi.mjs');
 const DOCS = resolve(import.meta.dirname, '../docs');
 const TOOLS = ['bash', 'curl', 'jq', 'openssl'];
-const SCRIPT_TIMEOUT_MS = 90_000;
+const SCRIPT_TIMEOUT_MS = 300_000;
 /** What the blocks left behind, as JSON on the last line. */
 const RESULTS = '{ npx simbi callbacks list --json; printf "%s\\n" "$STATUS" "$BALANCE" "$LINK"; } | jq -cs .';
 

@@ -13,6 +13,7 @@ import { listenForWork } from '../src/platform/work-signal.ts';
 import { type Server, startServer } from '../src/server.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { reservePort } from './ports.ts';
+import { patiently } from './processes.ts';
 import { createShop, signBody } from './shop.ts';
 
 describe('an API process and a worker', () => {
@@ -48,11 +49,13 @@ describe('an API process and a worker', () => {
     const { ctx } = api;
     const shop = await createShop(ctx);
     const params = { amount: 1000, country_id: 11, currency: 'UGX', mobile: '256772123006' };
-    const answer = await fetch(`${api.url}/api/v3/service-unified-collections`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(signBody(shop, ctx.clock.millis(), params)),
-    });
+    const answer = await patiently(() =>
+      fetch(`${api.url}/api/v3/service-unified-collections`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'idempotency-key': 'decided-later' },
+        body: JSON.stringify(signBody(shop, ctx.clock.millis(), params)),
+      }),
+    );
     assert.equal(answer.status, 200);
     const sources = `select e.source, t.status from evidence e join transactions t on t.holder_id = e.holder_id and t.id = e.transaction_id
                      where e.holder_id = $1 and e.source = 'callback'`;

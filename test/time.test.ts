@@ -366,7 +366,7 @@ describe('what the database refuses', () => {
 
   test('money 23: time-outs of locks and statements are told as busy; a lock is waited for twice', async () => {
     const url = gateway.ctx.databaseUrl;
-    const db = connectDatabase({ url, as: 'owner', lockTimeoutMs: 20, statementTimeoutMs: 500 });
+    const db = connectDatabase({ url, as: 'owner', lockTimeoutMs: 20 });
     const holder = connectDatabase({ url, as: 'owner' });
     await holder.query('create table kept (n int)');
     const released = Promise.withResolvers<void>();
@@ -391,7 +391,11 @@ describe('what the database refuses', () => {
     await assert.rejects(insert, busy);
     assert.equal(tries, 2);
     await assert.rejects(db.query('insert into kept values (1)'), busy);
-    await assert.rejects(db.query('select pg_sleep(5)'), busy);
+    const sleep = db.transaction(async (tx) => {
+      await tx.query('set local statement_timeout = 300');
+      await tx.query('select pg_sleep(60)');
+    });
+    await assert.rejects(sleep, busy);
     released.resolve();
     await holding;
     await insert();

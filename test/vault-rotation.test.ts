@@ -107,8 +107,9 @@ async function refused(expected: number, masters: Settings, pattern: RegExp, ...
 }
 
 async function ask(url: string, shop: Shop, secretKey: string): Promise<{ status: number; code: string }> {
-  const body = JSON.stringify(signBody({ ...shop, secretKey }, Date.now()));
   for (;;) {
+    // A new one each time: of a request whose end is not known the signature may be used.
+    const body = JSON.stringify(signBody({ ...shop, secretKey }, Date.now()));
     const response = await fetch(`${url}${PATHS.balance}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },

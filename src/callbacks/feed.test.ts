@@ -226,7 +226,7 @@ describe('kills', () => {
         await gone;
       }
       killTest.clock.set(new Date(Date.now() + LEASE_MS * 2));
-      const last = startDeliverer(killTest, { secrets: [secret], timeoutMs: 5_000 });
+      const last = startDeliverer(killTest, { secrets: [secret] });
       await last.drain();
       await last.close();
       while ((await follow()) > 0);

@@ -105,13 +105,12 @@ describe('tokens', () => {
     assert.equal((await post(GET_TOKEN, pair(secret))).status, 401);
   });
 
-  test('an unknown client and a wrong secret are the same refusal: body, headers, statements', async () => {
+  test('an unknown client and a wrong secret are the same refusal: status, body and headers', async () => {
     const ask = async (body: JsonObject) => {
-      const before = { ...ctx.db.counters };
       const { status, headers, body: answer } = await post(GET_TOKEN, body);
       const { request_id: _, ...rest } = answer as unknown as Record<string, unknown>;
       const { date: _date, 'x-request-id': _id, ...shown } = headers;
-      return { status, rest, shown, statements: ctx.db.counters.statements - before.statements };
+      return { status, rest, shown };
     };
     const unknown = await ask(credentials({ client_id: `client_${'0'.repeat(24)}` }));
     const wrong = await ask(credentials({ secret_key: `sk_${'0'.repeat(43)}` }));
@@ -125,10 +124,15 @@ describe('tokens', () => {
   });
 
   test('an unknown client and a wrong secret cost the same statements', async () => {
+    // The fewest of some: what goes on in the background adds its own.
     const statementsFor = async (changes: JsonObject) => {
-      const before = ctx.db.counters.statements;
-      assert.equal((await post(GET_TOKEN, credentials(changes))).status, 401);
-      return ctx.db.counters.statements - before;
+      const counts: number[] = [];
+      for (let tries = 0; tries < 4; tries++) {
+        const before = ctx.db.counters.statements;
+        assert.equal((await post(GET_TOKEN, credentials(changes))).status, 401);
+        counts.push(ctx.db.counters.statements - before);
+      }
+      return Math.min(...counts);
     };
     const unknown = await statementsFor({ client_id: `client_${'0'.repeat(24)}` });
     const wrong = await statementsFor({ secret_key: `sk_${'0'.repeat(43)}` });

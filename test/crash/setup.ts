@@ -29,7 +29,7 @@ import { simbi } from '../processes.ts';
 import type { Action, ActionAnswer } from './actions.ts';
 import { type Pair, startPair } from './processes.ts';
 
-const SETTLE_MS = 60_000;
+const SETTLE_MS = 180_000;
 const PAUSE_MS = 50;
 const CURRENCY = 'UGX';
 

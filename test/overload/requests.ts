@@ -40,20 +40,24 @@ export function createSender(url: string, localAddress: string, maxSockets = 64)
   };
 }
 
+const MOST_BEHIND_MS = 100;
+
 /** Starts `work` at a steady rate until the signal, whether or not the earlier ones have ended; then waits for them. */
 export async function atRate(
   perSecond: number,
   signal: AbortSignal,
   work: (index: number) => Promise<unknown>,
 ): Promise<void> {
-  const started = performance.now();
+  let due = performance.now();
   const open = new Set<Promise<unknown>>();
   for (let index = 0; !signal.aborted; index++) {
-    const wait = started + (index * 1000) / perSecond - performance.now();
+    const wait = due - performance.now();
     if (wait > 1) await new Promise((resolve) => setTimeout(resolve, wait));
     if (signal.aborted) break;
     const running = work(index).finally(() => open.delete(running));
     open.add(running);
+    // What a machine that stood still has missed is not sent all at once: that would be another rate.
+    due = Math.max(due, performance.now() - MOST_BEHIND_MS) + 1000 / perSecond;
   }
   await Promise.all(open);
 }
