@@ -1,10 +1,12 @@
 // The generator: signed requests over raw keep-alive sockets. Bodies are signed before the clock starts, so what is
 // measured is the server. Closed loop: each socket sends the next request when it has its answer. Open loop: requests
 // leave on a schedule, and latency counts from the scheduled moment, so a stall is seen by everyone who waits behind it.
+// Closed loops are left to wrk where it is installed (wrk.ts).
 
 import { createHmac } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import canonicalize from 'canonicalize';
+import { findWrk, runWrk } from './wrk.ts';
 
 export type Client = { clientId: string; title: string; secretKey: string };
 
@@ -58,7 +60,14 @@ export function signRequests(
   });
 }
 
-export async function runLoad(plan: LoadPlan): Promise<LoadResult> {
+/** A closed loop of many connections by wrk, where it is installed. One connection is not faster by it. */
+export function runLoad(plan: LoadPlan): Promise<LoadResult> {
+  const wrk = plan.rate === null && plan.connections > 1 ? findWrk() : null;
+  return wrk === null ? runOwnLoad(plan) : runWrk(wrk, plan);
+}
+
+/** The generator for schedules, and where wrk is missing. */
+export async function runOwnLoad(plan: LoadPlan): Promise<LoadResult> {
   const result: LoadResult = {
     sent: 0,
     accepted: 0,

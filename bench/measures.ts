@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { cpus, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
+import { findWrk } from './wrk.ts';
 
 export type Measure = {
   readonly name: string;
@@ -70,6 +71,7 @@ export function describeMachine(): Machine {
     memory_gb: Math.round(totalmem() / 2 ** 30),
     node: process.version,
     fdatasync_us: microseconds,
+    generator: findWrk() === null ? 'our own (wrk is not installed)' : 'wrk for closed loops',
     postgresql: 'embedded 18, fsync, synchronous_commit and full_page_writes on',
   };
 }
