@@ -187,6 +187,23 @@ describe('the request log', () => {
     assert.deepEqual(await codesIn('request_log', client), ['203.0.113.7 invalid_params']);
   });
 
+  test('a flush writes a request that came while others were being written', async () => {
+    const client = await createClient(gateway, 'Flushed');
+    await post(client.envelope({ refuse: true }), '203.0.113.7');
+    let flushed = Promise.resolve(0);
+    await gateway.ctx.ownerDb.transaction(async (tx) => {
+      await tx.query('lock table request_log in share mode');
+      void log.flush();
+      await post(client.envelope({ refuse: true }), '203.0.113.8');
+      flushed = log.flush();
+    });
+    await flushed;
+    assert.deepEqual((await codesIn('request_log', client)).sort(), [
+      '203.0.113.7 invalid_params',
+      '203.0.113.8 invalid_params',
+    ]);
+  });
+
   test('security S19: a developer finds a wrong signature, however many strangers send', async () => {
     const client = await createClient(gateway, 'Debugged');
     const before = await countUnverified();
