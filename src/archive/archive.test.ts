@@ -121,10 +121,13 @@ describe('an archive', () => {
     const file = join(folder, '2021-03', 'evidence.csv.gz');
     const bytes = await readFile(file);
     const problems = async () => (await verifyArchive(folder)).problems;
-    const changed = Buffer.from(bytes);
-    changed[bytes.length - 20] = (changed[bytes.length - 20] ?? 0) ^ 1;
-    await writeFile(file, changed);
-    assert.deepEqual(await problems(), ['2021-03/evidence.csv.gz was changed.']);
+    // Wherever the byte is: some make zlib look for more than there is.
+    for (let fromEnd = 60; fromEnd >= 20; fromEnd--) {
+      const changed = Buffer.from(bytes);
+      changed[bytes.length - fromEnd] = (changed[bytes.length - fromEnd] ?? 0) ^ 1;
+      await writeFile(file, changed);
+      assert.deepEqual(await problems(), ['2021-03/evidence.csv.gz was changed.']);
+    }
     await assert.rejects(remove(APRIL), /2021-03\/evidence\.csv\.gz was changed/);
     await writeFile(file, bytes);
     await truncate(file, bytes.length - 100);
