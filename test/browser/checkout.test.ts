@@ -114,7 +114,7 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
         else await Promise.all([page.waitForURL(back ?? ''), page.click('main a.button')]);
         await page.goto(gateway.url + code);
         assert.match((await page.textContent('main')) ?? '', /TEST.*Duka/s);
-        assert.doesNotMatch(await page.content(), /711/, 'a receipt hides the number of the payer');
+        assert.ok(!(await page.content()).includes(payer.slice(1, 7)), 'a receipt hides the number of the payer');
         assert.equal(await shop.collections(link), 1);
         await page.goto(url);
         assert.equal(await page.textContent('h1'), 'Payment received', 'a paid link shows that it is paid');
