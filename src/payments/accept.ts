@@ -7,7 +7,7 @@ import { SIGNATURE_PARTITIONS, type SpentSignature } from '../holders/signatures
 import { type Batch, createBatch } from '../platform/batch.ts';
 import { columns } from '../platform/columns.ts';
 import { requireRightClock } from '../platform/database-time.ts';
-import type { Reader, Tx } from '../platform/db.ts';
+import type { Reader, Statement, Tx } from '../platform/db.ts';
 import { failpoint } from '../platform/failpoint.ts';
 import { createHolderUuid } from '../platform/ids.ts';
 import { withPartitions } from '../platform/partitions.ts';
@@ -221,53 +221,93 @@ const SENT_TYPES = Object.fromEntries(Object.entries(TRANSACTION_TYPES).filter((
 const ACCEPTED = columns<AcceptedRow>(6, { ...SENT_TYPES, ...ONCE_TYPES });
 const SENT = columns<Transaction>(0, SENT_TYPES);
 
-const writeStatement = (isDistributed: boolean) => ({
-  name: isDistributed ? 'accept_collections_on_servers' : 'accept_collections',
-  // Work that this process will do is written as 'query' with a lease: after a crash before the call to the operator, the
-  // next process queries the operator, finds that the reference is unknown there, and submits.
-  text: `
-    with input as materialized (
+/** What a batch may need besides the payments themselves. An insert without rows still takes the database a tenth of a millisecond. */
+type Parts = { readonly keys: boolean; readonly prompts: boolean; readonly references: boolean };
+
+function partsOf(rows: readonly AcceptedRow[]): Parts {
+  return {
+    keys: rows.some((row) => row.key !== null),
+    prompts: rows.some((row) => row.counted),
+    references: rows.some((row) => row.account_reference !== null),
+  };
+}
+
+// Work that this process will do is written as 'query' with a lease: after a crash before the call to the operator, the
+// next process queries the operator, finds that the reference is unknown there, and submits.
+function writeStatement({ keys, prompts, references }: Parts, isDistributed = false): string {
+  const steps = [
+    // Gives each parameter its type, also where nothing below uses it.
+    'parameters as (select $1::timestamptz, $2::timestamptz, $3::timestamptz, $4::int, $5::int)',
+    `input as materialized (
       select * from ${ACCEPTED.rows}
-    ), spent as (
+    )`,
+    `spent as (
       insert into spent_signatures (signed_at, signature)
       select signed_at, signature from input where signature is not null
       on conflict do nothing returning signature
-    ), prompted as (${countPrompts(isDistributed)}
+    )`,
+    prompts &&
+      `prompted as (${countPrompts(isDistributed)}
     ), allowed as materialized (
       select id from input where not counted
       union all
       select unnest(prompt_ids) from prompted
-    ), keyed as (
+    )`,
+    keys &&
+      `keyed as (
       insert into idempotency_keys as known (holder_id, integration_id, key, operation, params_hash, answer, created_at)
       select holder_id, integration_id, key, operation, params_hash, answer, $1
-      from input where key is not null and signature in (select signature from spent) and id in (select id from allowed)
+      from input
+      where key is not null and signature in (select signature from spent) ${prompts ? 'and id in (select id from allowed)' : ''}
       order by holder_id, integration_id, key
       on conflict (holder_id, integration_id, key) do update
         set operation = excluded.operation, params_hash = excluded.params_hash, answer = excluded.answer,
             created_at = excluded.created_at
         where known.created_at <= $3
       returning integration_id, key
-    ), accepted as (
+    )`,
+    `accepted as (
       insert into transactions (${SENT.names}, direction, status, created_at, updated_at)
       select ${SENT.names}, 'collection', 'pending', $1, $1 from input
       where (signature is null or signature in (select signature from spent))
-        and id in (select id from allowed)
-        and (key is null or (integration_id, key) in (select integration_id, key from keyed))
+        ${prompts ? 'and id in (select id from allowed)' : ''}
+        ${keys ? 'and (key is null or (integration_id, key) in (select integration_id, key from keyed))' : ''}
       returning id
-    ), expected as (${EXPECT_CONFIRMATIONS}
-    ), queued as (
+    )`,
+    references && `expected as (${EXPECT_CONFIRMATIONS})`,
+    `queued as (
       insert into payment_jobs (holder_id, transaction_id, kind, due_at, since, submitted_at)
       select holder_id, id, job, $2, $1, case when job = 'query' then $1 end
       from input where id in (select id from accepted)
-    )
+    )`,
+  ];
+  return `
+    with ${steps.filter(Boolean).join(', ')}
     select i.id, i.id in (select id from accepted) as accepted,
            i.signature is null or i.signature in (select signature from spent) as fresh,
-           case when i.id not in (select id from allowed) then p.limited_until end as limited_until
-    from input i left join prompted p using (msisdn)`,
-});
+           ${prompts ? 'case when i.id not in (select id from allowed) then p.limited_until end' : 'null::timestamptz'} as limited_until
+    from input i ${prompts ? 'left join prompted p using (msisdn)' : ''}`;
+}
 
-const WRITE = writeStatement(false);
-const WRITE_ON_SERVERS = writeStatement(true);
+const nameOf = ({ keys, prompts, references }: Parts) =>
+  `accept_collections${keys ? '_with_keys' : ''}${prompts ? '_with_prompts' : ''}${references ? '_with_references' : ''}`;
+
+const EITHER = [false, true];
+const WRITE: ReadonlyMap<string, string> = new Map(
+  EITHER.flatMap((keys) =>
+    EITHER.flatMap((prompts) => EITHER.map((references) => ({ keys, prompts, references }))),
+  ).map((parts) => [nameOf(parts), writeStatement(parts)]),
+);
+const WRITE_ON_SERVERS = {
+  name: 'accept_collections_on_servers',
+  text: writeStatement({ keys: true, prompts: true, references: true }, true),
+};
+
+function statementFor(tx: Tx, rows: readonly AcceptedRow[]): Statement {
+  if (tx.isDistributed?.()) return WRITE_ON_SERVERS;
+  const name = nameOf(partsOf(rows));
+  return { name, text: WRITE.get(name) ?? '' };
+}
 
 type AnswerRow = { id: string; accepted: boolean; fresh: boolean; limited_until: Date | null };
 
@@ -296,12 +336,13 @@ async function writeAcceptances(
   const written = items.flatMap((item, index) =>
     results[index] === null ? [{ item, row: rows[index] as Transaction, index }] : [],
   );
-  const answers = await tx.query<AnswerRow>(tx.isDistributed?.() ? WRITE_ON_SERVERS : WRITE, [
+  const sent = written.map(({ item, row }) => acceptedRow(ctx, item, row, handOver));
+  const answers = await tx.query<AnswerRow>(statementFor(tx, sent), [
     at,
     handOver ? new Date(at.getTime() + LEASE_MS) : at,
     new Date(at.getTime() - KEY_TTL_MS),
     ...promptLimits(ctx.config),
-    ...ACCEPTED.arrays(written.map(({ item, row }) => acceptedRow(ctx, item, row, handOver))),
+    ...ACCEPTED.arrays(sent),
   ]);
   const byId = new Map(answers.map((answer) => [answer.id, answer]));
   const unused: Unused[] = [];

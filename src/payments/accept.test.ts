@@ -1,0 +1,108 @@
+// The statement that accepts collections leaves out what no request of its batch needs. Whatever is left out, a batch writes the same.
+
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { createTestContext, type TestContext } from '../../test/harness.ts';
+import { collectionOrder, silentRail, withPayments } from '../../test/payments.ts';
+import { createShop, type Shop } from '../../test/shop.ts';
+import { sha256 } from '../platform/secrets.ts';
+import { type CollectionWriter, createCollectionWriter } from './accept.ts';
+import type { PaymentsContext } from './context.ts';
+import type { PaymentEngine } from './engine.ts';
+
+/** The rail of this test expects a confirmation from numbers that end so. */
+const CONFIRMED = '7';
+const EITHER = [false, true];
+
+describe('batches of accepted collections', () => {
+  let base: TestContext & { close(): Promise<void> };
+  let ctx: PaymentsContext & TestContext;
+  let shop: Shop;
+  let writer: CollectionWriter;
+  let numbers = 0;
+  const engine = { hasCapacity: () => false, leaveToOthers: () => undefined } as unknown as PaymentEngine;
+
+  before(async () => {
+    base = await createTestContext({ OPEN_PROMPTS_PER_NUMBER: '1' });
+    ctx = withPayments(
+      base,
+      silentRail({
+        accountReferenceOf: ({ reference, msisdn }) => (msisdn.endsWith(CONFIRMED) ? `ref ${reference}` : null),
+      }),
+    );
+    shop = await createShop(ctx, 'One');
+    writer = createCollectionWriter(ctx, engine);
+  });
+  after(() => base.close());
+
+  type Request = { signature?: Buffer; key?: string | null; msisdn: string };
+
+  function accept({ signature = randomBytes(32), key = null, msisdn }: Request) {
+    const { holderId, id } = shop;
+    return writer.accept(collectionOrder({ holderId, integrationId: id }, 'quiet', { msisdn }), {
+      signature: { signature, signedAt: ctx.clock.now() },
+      idempotency: key === null ? null : { key, paramsHash: sha256(key), operation: 'collection', answer: () => ({}) },
+    });
+  }
+
+  /** A new number. Those of the sandbox that answer by themselves (…000 to …012) have no limit. */
+  function numberFor({ prompts, references }: { prompts: boolean; references: boolean }): string {
+    const end = references ? `${prompts ? '9' : '0'}0${CONFIRMED}` : `${prompts ? '9' : '0'}01`;
+    return `25677${String(numbers++).padStart(4, '0')}${end}`;
+  }
+
+  for (const keys of EITHER)
+    for (const prompts of EITHER)
+      for (const references of EITHER)
+        test(`keys ${keys}, prompts ${prompts}, references ${references}`, async () => {
+          const requests = Array.from({ length: 4 }, () => ({
+            signature: randomBytes(32),
+            key: keys ? randomBytes(8).toString('hex') : null,
+            msisdn: numberFor({ prompts, references }),
+          }));
+          const answers = await Promise.all(requests.map(accept));
+          const ids = answers.map((answer) => {
+            assert.ok(answer.kind === 'accepted');
+            return answer.transaction.id;
+          });
+          const [written] = await ctx.db.query<Record<string, bigint>>(
+            `select (select count(*) from transactions where id = any ($1)) as transactions,
+                    (select count(*) from payment_jobs where transaction_id = any ($1)) as jobs,
+                    (select count(*) from payment_instructions where transaction_id = any ($1)) as "references",
+                    (select count(*) from number_limits where prompt_ids && $1::uuid[]) as prompts,
+                    (select count(*) from idempotency_keys where key = any ($2)) as keys`,
+            [ids, requests.map((request) => request.key)],
+          );
+          assert.deepEqual(written, {
+            transactions: 4n,
+            jobs: 4n,
+            references: references ? 4n : 0n,
+            prompts: prompts ? 4n : 0n,
+            keys: keys ? 4n : 0n,
+          });
+
+          const again = await Promise.all(
+            requests.map((request) => accept({ ...request, msisdn: numberFor({ prompts: false, references }) })),
+          );
+          assert.deepEqual(new Set(again.map(({ kind }) => kind)), new Set(['signature_reused']), 'each works once');
+          const repeated = await Promise.all(
+            requests.map(({ key, msisdn }) =>
+              accept({ key, msisdn: prompts ? msisdn : numberFor({ prompts, references }) }),
+            ),
+          );
+          const expected = prompts ? 'number_limited' : keys ? 'key_taken' : 'accepted';
+          assert.deepEqual(
+            new Set(repeated.map(({ kind }) => kind)),
+            new Set([expected]),
+            'sent again with a new signature',
+          );
+        });
+
+  test('one request of a batch that needs more changes nothing for the others', async () => {
+    const plain = Array.from({ length: 3 }, () => ({ msisdn: numberFor({ prompts: false, references: false }) }));
+    const limited = { msisdn: numberFor({ prompts: true, references: true }), key: 'with everything' };
+    const kinds = (await Promise.all([...plain, limited, limited].map(accept))).map(({ kind }) => kind);
+    assert.deepEqual(kinds, ['accepted', 'accepted', 'accepted', 'accepted', 'key_taken']);
+  });
+});
