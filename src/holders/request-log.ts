@@ -4,6 +4,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { DAY_MS } from '../platform/clock.ts';
+import { columns } from '../platform/columns.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
 import { addressOf, type HttpServer } from '../platform/http.ts';
@@ -216,28 +217,26 @@ async function withIntegrations(ctx: Context, entries: readonly Entry[]): Promis
   });
 }
 
+const LOG_COLUMNS = columns<LogRow>(1, {
+  at: 'timestamptz',
+  id: ['uuid', uuidOf],
+  holder_id: ['bigint', (row) => row.holderId],
+  integration_id: ['bigint', (row) => row.integrationId],
+  transaction_id: ['uuid', ({ ref }) => (ref === null ? null : uuidFromPublicId('TX', ref))],
+  ms: 'real',
+  status: 'smallint',
+  route: 'text',
+  address: 'text',
+  code: 'text',
+});
+
 async function insert({ db }: Context, rows: readonly LogRow[]): Promise<void> {
   await db.unflushed(
     {
       name: 'write_request_log',
-      text: `insert into request_log (at, id, holder_id, integration_id, transaction_id, ms, status, route, address, code)
-             select * from unnest(
-               $1::timestamptz[], $2::uuid[], $3::bigint[], $4::bigint[], $5::uuid[],
-               $6::real[], $7::smallint[], $8::text[], $9::text[], $10::text[]
-             )`,
+      text: `insert into request_log (${LOG_COLUMNS.names}) select ${LOG_COLUMNS.names} from ${LOG_COLUMNS.rows}`,
     },
-    [
-      rows.map((row) => row.at),
-      rows.map(uuidOf),
-      rows.map((row) => row.holderId),
-      rows.map((row) => row.integrationId),
-      rows.map((row) => (row.ref === null ? null : uuidFromPublicId('TX', row.ref))),
-      rows.map((row) => row.ms),
-      rows.map((row) => row.status),
-      rows.map((row) => row.route),
-      rows.map((row) => row.address),
-      rows.map((row) => row.code),
-    ],
+    LOG_COLUMNS.arrays(rows),
   );
 }
 
