@@ -198,6 +198,7 @@ export function createSocketCallers({ config }: Context): SocketCallers {
   return {
     of: (socket) => callers.get(socket),
     note(socket, caller) {
+      if (callers.get(socket) === caller) return;
       // Behind a proxy the requests of many merchants share a connection.
       if (!proxies.has(socket.remoteAddress ?? '')) callers.set(socket, caller);
     },

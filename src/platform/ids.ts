@@ -16,27 +16,29 @@ const DIGIT_VALUES: readonly number[] = Array.from({ length: 128 }, (_, code) =>
 /** One prefix for each kind of row. A public id of one kind is never accepted in place of another. */
 export type IdPrefix = 'TX' | 'RF' | 'pl' | 'evt' | 'case' | 'dec' | 'req' | 'bat' | 'set';
 
-let pool = randomBytes(4096);
+/** Random digits in store: asking for a few at a time would cost more than all the rest of an id. */
+let pool = '';
 let used = 0;
 
-function random(count: number): Buffer {
-  if (used + count > pool.length) {
-    pool = randomBytes(4096);
+function randomHex(digits: number): string {
+  if (used + digits > pool.length) {
+    pool = randomBytes(4096).toString('hex');
     used = 0;
   }
-  used += count;
-  return pool.subarray(used - count, used);
+  used += digits;
+  return pool.slice(used - digits, used);
 }
 
 /** A UUIDv7 as PostgreSQL prints it. `millis` comes from the caller's clock. */
 export function createUuid(millis: number): string {
-  const bytes = Buffer.alloc(16);
-  bytes.writeUIntBE(millis, 0, 6);
-  random(10).copy(bytes, 6);
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x70;
-  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  const hex = bytes.toString('hex');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+  const time = millis.toString(16).padStart(12, '0');
+  const random = randomHex(19);
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${random.slice(0, 3)}-${variantDigit(random)}${random.slice(4, 7)}-${random.slice(7)}`;
+}
+
+/** The two highest bits of a UUID's fourth part say what kind it is; the two others are those of the fourth digit. */
+function variantDigit(hex: string): string {
+  return HEX_DIGITS.charAt(8 | (HEX_DIGITS.indexOf(hex.charAt(3)) & 3));
 }
 
 /** The gateway itself, where a row has no holder: money whose owner is unknown, and its cases. */
@@ -60,8 +62,7 @@ function holderDigits(holderId: bigint): string {
  */
 export function deriveHolderUuid(rowId: string, fact: string, holderId: bigint): string {
   const digest = hash('sha256', `${rowId}|${fact}`, 'hex');
-  const variant = ((Number.parseInt(digest.charAt(3), 16) & 3) | 8).toString(16);
-  const own = `7${digest.slice(0, 3)}-${variant}${digest.slice(4, 7)}-${digest.slice(7, 12)}`;
+  const own = `7${digest.slice(0, 3)}-${variantDigit(digest)}${digest.slice(4, 7)}-${digest.slice(7, 12)}`;
   return `${rowId.slice(0, 14)}${own}${holderDigits(holderId)}`;
 }
 
@@ -158,7 +159,7 @@ export function randomSecret(bytes = 32): string {
 
 /** Random text in lower-case base 32, for names that are copied by hand (client ids, short codes). */
 export function randomName(length: number): string {
-  return base32Letters(random(length)).toLowerCase();
+  return base32Letters(randomBytes(length)).toLowerCase();
 }
 
 /** One letter of Crockford's base 32 for the low five bits of each byte. */
