@@ -71,7 +71,7 @@ export function createCollectionWriter(ctx: PaymentsContext, engine: PaymentEngi
     concurrency: 1,
     concurrencyWhenFull: 4,
     // With several processes sixteen come together so often that batches would stay small.
-    rest: { times: 3, longestMs: 10, enough: Math.min(16 * ctx.config.processes, MAX_ITEMS / 2) },
+    rest: { times: 2, longestMs: 2, enough: Math.min(16 * ctx.config.processes, MAX_ITEMS / 2) },
     observe: (items) => ctx.metrics.batchItems.observe({ batch: 'accepts' }, items),
     async run(items) {
       await requireRightClock(ctx);
