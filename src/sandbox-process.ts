@@ -13,8 +13,8 @@ import type { RunningOperator } from './sandbox/simulated-operator.ts';
 const START_MS = 60_000;
 const STOP_MS = 2_000;
 const RESTART_AFTER_MS = 1_000;
-/** It keeps little in memory; without a limit V8 lets garbage grow. */
-const NODE_OPTIONS = ['--max-old-space-size=128', '--max-semi-space-size=4'];
+/** It keeps little in memory; without a limit V8 lets garbage grow, and collects it in four threads. */
+const NODE_OPTIONS = ['--max-old-space-size=128', '--max-semi-space-size=4', '--v8-pool-size=1'];
 
 /** From here to the process. */
 export type SandboxOrder =

@@ -11,7 +11,7 @@ import { end, type Launched, launch, until } from './processes.ts';
 
 const START_MS = 120_000;
 const END_MS = 20_000;
-const NODE_OPTIONS = '--max-semi-space-size=16';
+const NODE_OPTIONS = '--max-semi-space-size=16 --v8-pool-size=1';
 
 export type Roles = 'all' | 'split';
 export type RunningGateway = { url: string; hasEnded(): boolean; stop(): Promise<void> };
