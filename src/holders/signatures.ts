@@ -56,7 +56,7 @@ const readBatch = perProcess((ctx: Context) =>
   createBatch<SpentSignature, boolean>({
     run: (entries) =>
       withPartitions(ctx, SIGNATURE_PARTITIONS, entries[0]?.signedAt ?? ctx.clock.now(), () =>
-        ctx.db.transaction((tx) => spendSignatures(tx, entries)),
+        ctx.db.single((tx) => spendSignatures(tx, entries)),
       ),
     observe: (items) => ctx.metrics.batchItems.observe({ batch: 'reads' }, items),
   }),

@@ -87,9 +87,7 @@ export async function listBalances(
   holderId: bigint,
   filter: { walletAccount?: number; currency?: string },
 ): Promise<JsonObject[]> {
-  const wallets = await balancesOf(reader, holderId, filter);
-  if (wallets.length === 0) return [];
-  const pending = await pendingOf(reader, holderId);
+  const [wallets, pending] = await Promise.all([balancesOf(reader, holderId, filter), pendingOf(reader, holderId)]);
   return wallets.map((wallet) => ({
     wallet_account: wallet.walletAccount,
     currency: wallet.currency,
