@@ -1,4 +1,4 @@
-// The log of API requests: one row a request, collected in memory and written once a second, so no request waits for its
+// The log of API requests: one row a request, collected in memory and written some times a second, so no request waits for its
 // row. When the database is too slow, rows are dropped and counted. The same pass notes when integrations, keys and tokens were
 // last used, at most once a minute each. A request whose caller is not verified goes elsewhere (unverified-requests.ts).
 
@@ -16,11 +16,12 @@ import { findLiveIntegration, type Integration, noteUse } from './integrations.t
 import { noteTokenUse } from './tokens.ts';
 import { createSampler, writeUnverified } from './unverified-requests.ts';
 
-const FLUSH_EVERY_MS = 1_000;
+/** Few rows at a time: a second of them would hold up the requests of that moment. */
+const FLUSH_EVERY_MS = 200;
 const MAX_BUFFERED = 20_000;
 const ROWS_PER_STATEMENT = 5_000;
-/** A program that goes on after it was told to wait is refused without end: so many of an integration are kept each second. */
-const MAX_REFUSED = 100;
+/** A program that goes on after it was told to wait is refused without end: of an integration so many are kept each time, a hundred a second. */
+const MAX_REFUSED = 20;
 const USE_NOTED_EVERY_MS = 60_000;
 const MAX_USES_REMEMBERED = 20_000;
 export const KEPT_DAYS = 30;
