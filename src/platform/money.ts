@@ -1,6 +1,8 @@
 // Money is a bigint of hundredths in every currency. Reading, printing and rounding it happen
 // here and nowhere else; no floating-point arithmetic ever touches an amount.
 
+import { memoize } from './memoize.ts';
+
 /**
  * Largest amount we take: just under 2^46 whole units. Up to there neighbouring doubles are closer than a
  * hundredth, so every amount is also an exact JSON number; from there on two amounts share one double.
@@ -91,16 +93,21 @@ export function formatMoney(amount: bigint, currency: string, locale: string): s
     .join('');
 }
 
-function partsOfMoney(text: string, currency: string, locale: string, digits: number): Intl.NumberFormatPart[] {
-  const format = new Intl.NumberFormat(locale, {
+/** By "sw-UG UGX 2": locale, currency and decimals. */
+const moneyFormat = memoize((key) => {
+  const [locale = '', currency = '', digits] = key.split(' ');
+  return new Intl.NumberFormat(locale, {
     style: 'currency',
     currency,
-    minimumFractionDigits: digits,
-    maximumFractionDigits: digits,
+    minimumFractionDigits: Number(digits),
+    maximumFractionDigits: Number(digits),
     // Portuguese would leave "1500" in one piece, under a "12 500".
     useGrouping: 'always',
   });
-  return format.formatToParts(text as Intl.StringNumericLiteral);
+});
+
+function partsOfMoney(text: string, currency: string, locale: string, digits: number): Intl.NumberFormatPart[] {
+  return moneyFormat(`${locale} ${currency} ${digits}`).formatToParts(text as Intl.StringNumericLiteral);
 }
 
 /** Whether a text is the code of a currency, or its sign in one of our languages, as `formatMoney` prints it. */

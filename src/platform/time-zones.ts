@@ -1,11 +1,15 @@
 // Days in a time zone. A zone is named as in the IANA database, which Node has.
 
 import { DAY_MS } from './clock.ts';
+import { memoize } from './memoize.ts';
+
+const dayFormat = memoize(
+  (timeZone) => new Intl.DateTimeFormat('en-CA', { timeZone, year: 'numeric', month: '2-digit', day: '2-digit' }),
+);
 
 /** The day of a moment, as people there write it in a file: 2026-11-14. */
 export function dayIn(timeZone: string, moment: Date): string {
-  const parts = new Intl.DateTimeFormat('en-CA', { timeZone, year: 'numeric', month: '2-digit', day: '2-digit' });
-  return parts.format(moment);
+  return dayFormat(timeZone).format(moment);
 }
 
 /** The moment at which a day (2026-11-14) begins there. */
@@ -57,19 +61,19 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** Slow to make: a caller with many days makes it once. */
-function clockFormat(timeZone: string): Intl.DateTimeFormat {
-  return new Intl.DateTimeFormat('en-CA', {
-    timeZone,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-  });
-}
+const clockFormat = memoize(
+  (timeZone) =>
+    new Intl.DateTimeFormat('en-CA', {
+      timeZone,
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
+      hour: '2-digit',
+      minute: '2-digit',
+      second: '2-digit',
+    }),
+);
 
 /** How far clocks there are ahead of UTC, in milliseconds. */
 function offsetAt(format: Intl.DateTimeFormat, at: number): number {
