@@ -29,15 +29,11 @@ export type ClaimedRow = {
   body: Buffer;
 };
 
-// `heads` jumps along the index from receiver to receiver (a holder at an origin) and reads one entry of each, so a receiver
-// with a million waiting rows costs as much as one with a single row. Of each receiver that has something due (or has
-// recovered, or is to be probed) only as many rows are claimed as this process can soon send. Holders take turns: `turn`
-// puts the first receiver of each holder before the second of any, so that one with many receivers does not fill the claim.
-// Claimed rows are locked and found by their place: a join by key reads the whole index when the planner takes the table for empty.
-const CLAIM = {
-  name: 'claim_callbacks',
-  text: `
-    with recursive heads as (
+/**
+ * The next delivery of each receiver (a holder at an origin), as the recursive `heads`: jumps along the index from receiver to receiver and
+ * reads one entry of each, so a receiver with a million waiting rows costs as much as one with a single row.
+ */
+export const RECEIVER_HEADS = `
       (select holder_id, origin, due_at from callback_deliveries where not leased order by holder_id, origin, due_at limit 1)
       union all
       select next.holder_id, next.origin, next.due_at
@@ -45,8 +41,16 @@ const CLAIM = {
         select d.holder_id, d.origin, d.due_at from callback_deliveries d
         where not d.leased and (d.holder_id, d.origin) > (heads.holder_id, heads.origin)
         order by d.holder_id, d.origin, d.due_at limit 1
-      ) next
-    ), receivers as (
+      ) next`;
+
+// Of each receiver that has something due (or has recovered, or is to be probed) only as many rows are claimed as this process
+// can soon send. Holders take turns: `turn` puts the first receiver of each holder before the second of any, so that one with
+// many receivers does not fill the claim.
+// Claimed rows are locked and found by their place: a join by key reads the whole index when the planner takes the table for empty.
+const CLAIM = {
+  name: 'claim_callbacks',
+  text: `
+    with recursive heads as (${RECEIVER_HEADS}), receivers as (
       select h.holder_id, h.origin, h.due_at, r.recovered_at,
              r.origin is not null and r.recovered_at is null as failing,
              r.origin is not null and r.recovered_at is null and h.due_at > $1 as probe,

@@ -3,6 +3,7 @@
 import { type Actor, recordAudit } from '../holders/audit.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
+import { RECEIVER_HEADS } from './claim.ts';
 
 const MAX_LISTED = 200;
 /** An address is judged by what became of its newest events. */
@@ -106,17 +107,7 @@ export async function countDueDeliveries(reader: Reader, now: Date): Promise<num
 }
 
 const OLDEST_DUE = `
-  with recursive heads as (
-    (select holder_id, origin, due_at from callback_deliveries where not leased order by holder_id, origin, due_at limit 1)
-    union all
-    select next.holder_id, next.origin, next.due_at
-    from heads, lateral (
-      select d.holder_id, d.origin, d.due_at from callback_deliveries d
-      where not d.leased and (d.holder_id, d.origin) > (heads.holder_id, heads.origin)
-      order by d.holder_id, d.origin, d.due_at limit 1
-    ) next
-  )
-  select min(due_at) as due_at from heads where due_at <= $1`;
+  with recursive heads as (${RECEIVER_HEADS}) select min(due_at) as due_at from heads where due_at <= $1`;
 const OLDEST_DUE_ON_SERVERS = 'select min(due_at) as due_at from callback_deliveries where not leased and due_at <= $1';
 
 /** Since when the oldest of them is due. Reads one row of each receiver, as claiming does, however many wait for it. */
