@@ -20,7 +20,7 @@ import { createSampler, writeUnverified } from './unverified-requests.ts';
 const FLUSH_EVERY_MS = 200;
 const MAX_BUFFERED = 20_000;
 const ROWS_PER_STATEMENT = 5_000;
-/** A program that goes on after it was told to wait is refused without end: of an integration so many are kept each time, a hundred a second. */
+/** A program that goes on after it was told to wait is refused without end: so many of an integration are kept each time. */
 const MAX_REFUSED = 20;
 const USE_NOTED_EVERY_MS = 60_000;
 const MAX_USES_REMEMBERED = 20_000;
