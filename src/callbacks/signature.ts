@@ -2,6 +2,7 @@
 // signs; the built-in receiver verifies and gives the reason of a failure.
 
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
+import { memoize } from '../platform/memoize.ts';
 import { constantTimeEqual } from '../platform/secrets.ts';
 
 const TOLERANCE_SECONDS = 300;
@@ -16,15 +17,7 @@ function keyOf(secret: string): KeyObject {
 
 /** Keeps the key objects of secrets: creating one costs eight times as much as using it. */
 export function createKeyCache(): (secret: string) => KeyObject {
-  const keys = new Map<string, KeyObject>();
-  return (secret) => {
-    const known = keys.get(secret);
-    if (known) return known;
-    const key = keyOf(secret);
-    if (keys.size >= MAX_CACHED_KEYS) keys.clear();
-    keys.set(secret, key);
-    return key;
-  };
+  return memoize(keyOf, MAX_CACHED_KEYS);
 }
 
 function digest(key: KeyObject, id: string, timestamp: string, body: Buffer): string {
