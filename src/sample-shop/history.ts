@@ -58,6 +58,7 @@ export async function writeHistory(shop: Shop, now: Date): Promise<void> {
     const half = payment.refund === 'half' ? (transaction.amount / 200n) * 100n : null;
     refunds.push({ due: new Date(payment.at.getTime() + DAY_MS), ref: refOf(transaction), half });
   }
+  for (const refund of refunds) await giveBack(shop, refund);
 }
 
 async function makeLinks({ ctx, holderId, integrationId }: Shop): Promise<string[]> {

@@ -85,8 +85,10 @@ export function planPayments(now: Date): PlannedPayment[] {
     const start = today - ago * DAY_MS;
     for (const at of timesOf(random, start, DAYS - ago)) payments.push(planOne(random, at, payments.length));
   }
-  // A payment needs some minutes until its end, and a refund follows a day later.
-  const kept = payments.filter(({ at }) => at.getTime() < now.getTime() - 15 * MINUTE_MS);
+  // A payment needs some minutes until its end, as does a refund, which follows a day later.
+  const latest = now.getTime() - 15 * MINUTE_MS;
+  const kept = payments.filter(({ at }) => at.getTime() < latest);
+  for (const payment of kept) if (payment.at.getTime() >= latest - DAY_MS) payment.refund = null;
   const late = kept.findLast(
     ({ outcome, at }) => outcome === 'PROMPT_EXPIRED' && now.getTime() - at.getTime() > DAY_MS,
   );
