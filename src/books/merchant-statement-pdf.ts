@@ -2,7 +2,7 @@
 // written as its nearest Latin one, and what has none as a question mark. Programs that need the exact text read the CSV.
 
 import { Readable } from 'node:stream';
-import PDFDocument from 'pdfkit';
+import type PDFDocument from 'pdfkit';
 import { formatAmount } from '../platform/money.ts';
 import { createLocalTime } from '../platform/time-zones.ts';
 import type { STATEMENT_TEXTS } from './merchant-statement-texts.ts';
@@ -38,6 +38,16 @@ export function writeStatementPdf(
   layout: Layout,
   lines: AsyncIterable<WalletLine[]>,
 ): Readable {
+  return Readable.from(pdfBytes(statement, layout, lines), { objectMode: false });
+}
+
+async function* pdfBytes(
+  statement: MerchantStatement,
+  layout: Layout,
+  lines: AsyncIterable<WalletLine[]>,
+): AsyncGenerator<Buffer> {
+  // Loaded with the first PDF: it is large, and most processes never write one.
+  const { default: PDFDocument } = await import('pdfkit');
   const { holder, currency, firstDay, lastDay, madeAt } = statement;
   const document = new PDFDocument({
     size: 'A4',
@@ -51,11 +61,10 @@ export function writeStatementPdf(
       CreationDate: madeAt,
     },
   });
-  const content = Readable.from(document as unknown as AsyncIterable<Buffer>, { objectMode: false });
   draw(document, statement, layout, lines).catch((error: unknown) => {
-    content.destroy(error instanceof Error ? error : new Error(String(error)));
+    document.destroy(error instanceof Error ? error : new Error(String(error)));
   });
-  return content;
+  yield* document as unknown as AsyncIterable<Buffer>;
 }
 
 async function draw(
