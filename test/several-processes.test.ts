@@ -47,12 +47,16 @@ function commandOf(pid: string): string {
 }
 
 const turn = () => new Promise((resolve) => setTimeout(resolve, 20));
+const pause = () => new Promise((resolve) => setTimeout(resolve, 5));
 
 async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await condition())) await turn();
 }
 
-/** Lanes of requests, each on a connection that it keeps, until `stop`. A failure is all but a 200 or a database that is slow. */
+/**
+ * Lanes of requests, each on a connection that it keeps, until `stop`. A failure is all but a 200 or a database that is slow. Some
+ * hundred requests a second are enough to meet every moment of a change; more would only take the processors from the processes.
+ */
 function load(url: string, lanes: number) {
   let stopped = false;
   let answered = 0;
@@ -68,6 +72,8 @@ function load(url: string, lanes: number) {
         else if (!isBusy) failures.push(`status ${answer.status}: ${JSON.stringify(errors)}`);
       } catch (error) {
         failures.push(String((error as Error).cause ?? error));
+      } finally {
+        await pause();
       }
   };
   const ended = Promise.all(Array.from({ length: lanes }, lane));

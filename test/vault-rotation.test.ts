@@ -30,6 +30,8 @@ import { createShop, type Shop, signBody } from './shop.ts';
 /** A busy machine; the next try is answered. */
 const BUSY = ['database_unavailable', 'overloaded', 'outcome_unknown'];
 const SENDERS = 4;
+/** Of a sender, after each answer. */
+const PAUSE_MS = 10;
 /** A change of a secret is known everywhere by then. */
 const KNOWN_MS = 1_000;
 
@@ -121,7 +123,7 @@ async function ask(url: string, shop: Shop, secretKey: string): Promise<{ status
   }
 }
 
-/** Requests without a pause to every gateway of the list, with the secret that is live, until `stop`. */
+/** Some hundred requests a second to the gateways of the list, with the secret that is live, until `stop`. */
 function startLoad(gateways: Gateway[], shop: Shop) {
   const state = { secretKey: shop.secretKey, answered: 0, refused: [] as string[] };
   let over = false;
@@ -137,6 +139,7 @@ function startLoad(gateways: Gateway[], shop: Shop) {
       if (status === 0 && !gateways.includes(gateway)) continue;
       state.answered++;
       if (status !== 200) state.refused.push(`${status} ${code}`);
+      await wait(PAUSE_MS);
     }
   });
   return {
