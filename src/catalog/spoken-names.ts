@@ -1,6 +1,7 @@
 // Names of methods and countries in the languages of our pages.
 
 import { dateLocale } from '../platform/locales.ts';
+import { memoize } from '../platform/memoize.ts';
 import type { Language, Method } from './catalog.ts';
 
 /** Methods that are called by words. Brands have one name everywhere, and English is the catalogue's own. */
@@ -30,7 +31,9 @@ export function spokenMethod(language: Language, { code, name }: Pick<Method, 'c
   return METHOD_NAMES[language][code] ?? name;
 }
 
+const countryNames = memoize((locale) => new Intl.DisplayNames(locale, { type: 'region' }));
+
 /** The country of a two-letter code: "Côte d’Ivoire", "Kameruni". */
 export function spokenCountry(language: Language, iso: string): string {
-  return new Intl.DisplayNames(dateLocale(language), { type: 'region' }).of(iso) ?? iso;
+  return countryNames(dateLocale(language)).of(iso) ?? iso;
 }

@@ -6,6 +6,7 @@ import type { Country, Language } from '../catalog/catalog.ts';
 import { spokenCountry } from '../catalog/spoken-names.ts';
 import { preferredLanguage } from '../platform/accept-language.ts';
 import { dateLocale, numberLocale } from '../platform/locales.ts';
+import { memoize } from '../platform/memoize.ts';
 import { formatMoney } from '../platform/money.ts';
 import type { CheckoutMessages } from './messages.ts';
 import { english } from './messages-en.ts';
@@ -88,11 +89,16 @@ export function chooseLocale(
   return createLocale(language, country, asked !== null);
 }
 
+const clockIn = memoize((timeZone) => new Intl.DateTimeFormat('en-GB', { ...CLOCK, timeZone }));
+/** By "fr Africa/Douala": locale and time zone. */
+const dayIn = memoize((key) => {
+  const [locale, timeZone = ''] = key.split(' ');
+  return new Intl.DateTimeFormat(locale, { ...DAY, timeZone });
+});
+
 export function createLocale(language: Language, country: Country | null, asked = false): PayerLocale {
   const [timeZone, zoneName] = (country && TIME_ZONES[country.iso]) ?? ['UTC', 'UTC'];
-  const dates = dateLocale(language);
-  const time = (moment: Date) =>
-    `${new Intl.DateTimeFormat('en-GB', { ...CLOCK, timeZone }).format(moment)} (${zoneName})`;
+  const time = (moment: Date) => `${clockIn(timeZone).format(moment)} (${zoneName})`;
   return {
     language,
     t: LANGUAGES[language].messages,
@@ -100,7 +106,7 @@ export function createLocale(language: Language, country: Country | null, asked 
     money: (amount, currency) =>
       formatMoney(amount, currency, CFA_FRANCS.includes(currency) ? 'fr' : numberLocale(language)),
     time,
-    date: (moment) => `${new Intl.DateTimeFormat(dates, { ...DAY, timeZone }).format(moment)}, ${time(moment)}`,
+    date: (moment) => `${dayIn(`${dateLocale(language)} ${timeZone}`).format(moment)}, ${time(moment)}`,
     country: (iso) => spokenCountry(language, iso),
   };
 }

@@ -5,7 +5,7 @@ import type { Status, TransactionDirection } from '../payments/states.ts';
 import { type Html, type HtmlValue, html, trusted } from '../platform/html.ts';
 import { shortId } from '../platform/ids.ts';
 import { dateLocale } from '../platform/locales.ts';
-import { perProcess } from '../platform/memory.ts';
+import { memoize } from '../platform/memoize.ts';
 import { dayIn } from '../platform/time-zones.ts';
 import { status, type Tone } from '../ui/components.ts';
 import type { ConsoleRequest } from './console-request.ts';
@@ -60,22 +60,14 @@ const KINDS = {
   full: { ...TIME, second: '2-digit', day: 'numeric', month: 'long', year: 'numeric' },
 } as const satisfies Record<string, Intl.DateTimeFormatOptions>;
 
-/** Formats are slow to make and there are few of them. */
-const formatsOf = perProcess(() => new Map<string, Intl.DateTimeFormat>());
+/** By "fr Africa/Douala full": locale, time zone and kind. */
+const formatBy = memoize((key) => {
+  const [locale, timeZone = '', kind] = key.split(' ');
+  return new Intl.DateTimeFormat(locale, { ...KINDS[kind as keyof typeof KINDS], timeZone });
+});
 
-function dateTimeFormat(
-  { ctx, language }: ConsoleRequest,
-  timeZone: string,
-  kind: keyof typeof KINDS,
-): Intl.DateTimeFormat {
-  const formats = formatsOf(ctx);
-  const key = `${language} ${timeZone} ${kind}`;
-  let format = formats.get(key);
-  if (!format) {
-    format = new Intl.DateTimeFormat(dateLocale(language), { ...KINDS[kind], timeZone });
-    formats.set(key, format);
-  }
-  return format;
+function dateTimeFormat({ language }: ConsoleRequest, timeZone: string, kind: keyof typeof KINDS): Intl.DateTimeFormat {
+  return formatBy(`${dateLocale(language)} ${timeZone} ${kind}`);
 }
 
 /** "Reserved:", and in French "Réservé :". */
