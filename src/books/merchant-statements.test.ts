@@ -324,6 +324,18 @@ describe('files', () => {
     });
   });
 
+  for (const format of ['csv', 'xlsx', 'pdf'] as const)
+    test(`${format}: a file whose lines do not come to the closing balance breaks off`, async () => {
+      const holder = await newHolder();
+      await book(sandboxTopUp(fact(holder, 100n, 0n)));
+      const statement = await prepareStatement(ctx, holder, MARCH);
+      const wrong = { ...statement, closing: statement.closing + 1n };
+      const log = { ...ctx.log, error: () => undefined } as unknown as typeof ctx.log;
+      await assert.rejects(buffer(writeStatement({ ...ctx, log }, wrong, format, 'en').content), {
+        name: 'StatementError',
+      });
+    });
+
   test('text that payers gave is never a formula', async () => {
     async function* rows() {
       yield await Promise.resolve([['=1+1', '+254', '@x', '<b>&"\u0000', "O'Neil"]]);

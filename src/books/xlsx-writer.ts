@@ -40,18 +40,20 @@ export function writeWorkbook(sheets: readonly Sheet[], decimals: 0 | 2): Readab
   const targets = sheets.map((_, index) => ['worksheet', `worksheets/sheet${index + 1}.xml`] as const);
   add('xl/_rels/workbook.xml.rels', relationships([...targets, ['styles', 'styles.xml']]));
   add('xl/styles.xml', styles(decimals));
-  const output = Readable.from(zip.outputStream as Readable, { objectMode: false });
+  const zipped = zip.outputStream as Readable;
+  // The one that is read from must fail: who waits for its next bytes hears of no error that is given to another.
+  const fail = (error: Error) => void zipped.destroy(error);
   sheets.forEach((sheet, index) => {
     // Opened when its turn comes, so that rows are read once and in order.
     zip.addReadStreamLazy(`xl/worksheets/sheet${index + 1}.xml`, (done) => {
       const texts = Readable.from(sheetTexts(sheet), { objectMode: false });
-      texts.on('error', (error) => output.destroy(error));
+      texts.on('error', fail);
       done(null, texts);
     });
   });
-  zip.on('error', (error: Error) => output.destroy(error));
+  zip.on('error', fail);
   zip.end();
-  return output;
+  return Readable.from(zipped, { objectMode: false });
 }
 
 const HEADER = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
