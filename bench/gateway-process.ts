@@ -26,12 +26,7 @@ const START_MS = 180_000;
 export async function startGatewayProcess(code: string, settings: Record<string, string>): Promise<GatewayProcess> {
   const child = spawn(process.execPath, startArguments(code), {
     cwd: code,
-    // The inspector listens only after the signal that asks for it. PROFILE_NODE_OPTIONS are options of V8 to try.
-    env: {
-      PATH: process.env.PATH,
-      NODE_OPTIONS: `--inspect-port=0 ${process.env.PROFILE_NODE_OPTIONS ?? ''}`,
-      ...settings,
-    },
+    env: { PATH: process.env.PATH, NODE_OPTIONS: nodeOptions(settings), ...settings },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const inspector = inspectorOf(child);
@@ -60,6 +55,13 @@ export async function startGatewayProcess(code: string, settings: Record<string,
 }
 
 /** Those of `npm start` of that checkout, options of Node included. */
+/** PROFILE_NODE_OPTIONS are options of V8 to try. */
+function nodeOptions({ PROCESSES = '1' }: Record<string, string>): string {
+  const tried = process.env.PROFILE_NODE_OPTIONS ?? '';
+  // The inspector listens only after the signal that asks for it. node:cluster takes no port of the system's choice for it.
+  return PROCESSES === '1' ? `--inspect-port=0 ${tried}` : tried;
+}
+
 function startArguments(code: string): string[] {
   const { scripts } = JSON.parse(readFileSync(join(code, 'package.json'), 'utf8')) as { scripts: { start: string } };
   return scripts.start.split(' ').slice(1);

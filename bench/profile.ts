@@ -6,6 +6,7 @@
 //   --rounds 3            rounds before the profiled one
 //   --against <folder>    another checkout: both are measured in turns, because a shared machine changes from minute to minute
 //   --no-profile          only the processor time
+//   --processes 2         as `simbi serve --processes 2`, whose processor time is that of the children; without a profile
 
 import { fork } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -62,6 +63,7 @@ const { values: options, positionals } = parseArgs({
     rounds: { type: 'string', default: '3' },
     against: { type: 'string' },
     'no-profile': { type: 'boolean', default: false },
+    processes: { type: 'string', default: '1' },
   },
 });
 const name = positionals[0] as keyof typeof PATHS;
@@ -116,7 +118,7 @@ try {
     }
   for (const [candidate, list] of rounds) printRounds(candidate, list);
   const last = candidates.at(-1);
-  if (last && !options['no-profile']) {
+  if (last && !options['no-profile'] && options.processes === '1') {
     let requests = 0;
     const profile = await last.gateway.profile(async () => {
       requests = counts.get(last) ?? WARM_UP;
@@ -148,6 +150,7 @@ async function prepare(code: string, label: string, index: number): Promise<Cand
     DATABASE_URL: url.href,
     DATA_DIR: join(folder, `data-${index}`),
     PORT: String(port),
+    PROCESSES: options.processes,
     RATE_LIMIT_PER_SECOND: '0',
     RATE_LIMIT_PER_ADDRESS_PER_SECOND: '0',
   };
