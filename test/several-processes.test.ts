@@ -47,7 +47,6 @@ function commandOf(pid: string): string {
 }
 
 const turn = () => new Promise((resolve) => setTimeout(resolve, 20));
-const pause = () => new Promise((resolve) => setTimeout(resolve, 5));
 
 async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await condition())) await turn();
@@ -73,7 +72,7 @@ function load(url: string, lanes: number) {
       } catch (error) {
         failures.push(String((error as Error).cause ?? error));
       } finally {
-        await pause();
+        await turn();
       }
   };
   const ended = Promise.all(Array.from({ length: lanes }, lane));
