@@ -54,7 +54,6 @@ export async function startGatewayProcess(code: string, settings: Record<string,
   };
 }
 
-/** Those of `npm start` of that checkout, options of Node included. */
 /** PROFILE_NODE_OPTIONS are options of V8 to try. */
 function nodeOptions({ PROCESSES = '1' }: Record<string, string>): string {
   const tried = process.env.PROFILE_NODE_OPTIONS ?? '';
@@ -62,6 +61,7 @@ function nodeOptions({ PROCESSES = '1' }: Record<string, string>): string {
   return PROCESSES === '1' ? `--inspect-port=0 ${tried}` : tried;
 }
 
+/** Those of `npm start` of that checkout, options of Node included. */
 function startArguments(code: string): string[] {
   const { scripts } = JSON.parse(readFileSync(join(code, 'package.json'), 'utf8')) as { scripts: { start: string } };
   return scripts.start.split(' ').slice(1);

@@ -41,7 +41,7 @@ export function writeWorkbook(sheets: readonly Sheet[], decimals: 0 | 2): Readab
   add('xl/_rels/workbook.xml.rels', relationships([...targets, ['styles', 'styles.xml']]));
   add('xl/styles.xml', styles(decimals));
   const zipped = zip.outputStream as Readable;
-  // The one that is read from must fail: who waits for its next bytes hears of no error that is given to another.
+  // An error ends the stream of the zip. The one made from it below would wait for its next bytes for ever.
   const fail = (error: Error) => void zipped.destroy(error);
   sheets.forEach((sheet, index) => {
     // Opened when its turn comes, so that rows are read once and in order.

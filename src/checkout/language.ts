@@ -89,16 +89,16 @@ export function chooseLocale(
   return createLocale(language, country, asked !== null);
 }
 
-const clockIn = memoize((timeZone) => new Intl.DateTimeFormat('en-GB', { ...CLOCK, timeZone }));
+const clockFormat = memoize((timeZone) => new Intl.DateTimeFormat('en-GB', { ...CLOCK, timeZone }));
 /** By "fr Africa/Douala": locale and time zone. */
-const dayIn = memoize((key) => {
+const dayFormat = memoize((key) => {
   const [locale, timeZone = ''] = key.split(' ');
   return new Intl.DateTimeFormat(locale, { ...DAY, timeZone });
 });
 
 export function createLocale(language: Language, country: Country | null, asked = false): PayerLocale {
   const [timeZone, zoneName] = (country && TIME_ZONES[country.iso]) ?? ['UTC', 'UTC'];
-  const time = (moment: Date) => `${clockIn(timeZone).format(moment)} (${zoneName})`;
+  const time = (moment: Date) => `${clockFormat(timeZone).format(moment)} (${zoneName})`;
   return {
     language,
     t: LANGUAGES[language].messages,
@@ -106,7 +106,7 @@ export function createLocale(language: Language, country: Country | null, asked 
     money: (amount, currency) =>
       formatMoney(amount, currency, CFA_FRANCS.includes(currency) ? 'fr' : numberLocale(language)),
     time,
-    date: (moment) => `${dayIn(`${dateLocale(language)} ${timeZone}`).format(moment)}, ${time(moment)}`,
+    date: (moment) => `${dayFormat(`${dateLocale(language)} ${timeZone}`).format(moment)}, ${time(moment)}`,
     country: (iso) => spokenCountry(language, iso),
   };
 }
