@@ -7,13 +7,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
+import { parse } from 'csv-parse/sync';
 import { type Books, differencesOf, openBooks, type Past, paid, writePast } from '../../test/books.ts';
+import { replaceBody } from '../../test/events.ts';
 import { createTestContext } from '../../test/harness.ts';
+import { listEvents } from '../callbacks/feed.ts';
+import { packBody } from '../callbacks/packed-body.ts';
 import { verifyAudit } from '../holders/audit-chain.ts';
 import { extendChain, formatHead, lastHeadAt } from '../ledger/chain.ts';
 import { findArchivedMonth, isEvidenceArchived } from '../payments/archived-rows.ts';
 import { keepEvidenceMonths, listEvidence } from '../payments/evidence.ts';
 import type { Transaction } from '../payments/transactions.ts';
+import { publicId } from '../platform/ids.ts';
 import { readManifest } from './month-folder.ts';
 import { removeArchived } from './remove.ts';
 import { verifyArchive } from './verify.ts';
@@ -48,6 +53,9 @@ describe('an archive', () => {
     books = await openBooks(ctx);
     past = await writePast(ctx, books);
     await keepEvidenceMonths(ctx);
+    const { events } = await listEvents(ctx.db, past.success.holder_id, { limit: 2 });
+    for (const [index, event] of events.entries())
+      await replaceBody(ctx.ownerDb, event.publicId, index === 0 ? event.body : packBody(event.body));
     ctx.clock.set(new Date('2021-04-12T09:00:00Z'));
     april = await books.collect();
     await books.see(april, paid(april));
@@ -91,6 +99,14 @@ describe('an archive', () => {
     const csv = gunzipSync(await readFile(join(folder, '2021-03', 'ledger_transfers.csv.gz'))).toString();
     assert.match(csv, /^id,holder_id,posted_at,transaction_id,kind,currency,amount,debit_account,debit_key/);
     assert.match(csv, new RegExp(`${past.success.id},collection,`));
+  });
+
+  test('has the bodies of events as text, however they are stored', async () => {
+    const csv = gunzipSync(await readFile(join(folder, '2021-03', 'events.csv.gz'))).toString();
+    const [heading = [], ...rows] = parse(csv) as string[][];
+    const [id, body] = [heading.indexOf('id'), heading.indexOf('body')];
+    assert.ok(rows.length > 2);
+    for (const row of rows) assert.equal(JSON.parse(row[body] ?? '').id, publicId('evt', row[id] ?? ''));
   });
 
   test('is only added to: the next run writes the next month', async () => {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type pg from 'pg';
-import { to as copyTo } from 'pg-copy-streams';
+import { type CopyToStreamQuery, to as copyTo } from 'pg-copy-streams';
 import { ATTEMPT_ROWS, EVENT_ROWS } from '../callbacks/archived-rows.ts';
 import { COMMAND_LINE, recordAudit } from '../holders/audit.ts';
 import { REQUEST_ROWS } from '../holders/request-log.ts';
@@ -15,6 +15,7 @@ import { BLOCK_ROWS, HEAD_ROWS, PARTITION_BLOCK_ROWS, TRANSFER_ROWS } from '../l
 import { formatHead, lastHeadAt } from '../ledger/chain.ts';
 import { EVIDENCE_ROWS, newestEvidence, oldestTransaction, TRANSACTION_ROWS } from '../payments/archived-rows.ts';
 import { beginCopy, connectForCopy, readerOf } from '../platform/copy-connection.ts';
+import { changeColumns } from '../platform/csv.ts';
 import type { Database, Reader } from '../platform/db.ts';
 import { readMigrations } from '../platform/migration-files.ts';
 import { type ArchivedRows, type Month, monthsUntil } from '../platform/months.ts';
@@ -133,7 +134,7 @@ async function writeTable(
   const path = join(folder, fileName(rows.name));
   const content = createContentCounter();
   await pipeline(
-    copyCsv(client, rows.query(month)),
+    csvOf(copyCsv(client, rows.query(month)), rows),
     async function* (chunks: AsyncIterable<Buffer>) {
       for await (const chunk of chunks) {
         content.add(chunk);
@@ -144,7 +145,7 @@ async function writeTable(
     createGzip(),
     createWriteStream(path, { flags: 'wx', mode: 0o600, flush: true }),
   );
-  const [file, database] = [await readFacts(folder, rows.name), await contentOf(client, rows.query(month))];
+  const [file, database] = [await readFacts(folder, rows.name), await contentOf(client, rows.query(month), rows)];
   if (file.content_sha256 !== database.content_sha256 || file.rows !== database.rows)
     throw new ArchiveError(
       `${join(month.name, fileName(rows.name))} differs from the database after it was written: ${file.rows} rows, ` +
@@ -154,10 +155,14 @@ async function writeTable(
 }
 
 /** The hash and the number of rows that a query gives as CSV. The number is that of the server. */
-export async function contentOf(client: pg.Client, query: string): Promise<Content> {
+export async function contentOf(
+  client: pg.Client,
+  query: string,
+  rows: Pick<ArchivedRows, 'readable'> = {},
+): Promise<Content> {
   const stream = copyCsv(client, query);
   const content = createContentCounter();
-  for await (const chunk of stream as AsyncIterable<Buffer>) content.add(chunk);
+  for await (const chunk of csvOf(stream, rows)) content.add(chunk);
   // The server sends the number after the last row; the answer to another statement shows that it has arrived.
   await client.query('select 1');
   return { ...content.end(), rows: stream.rowCount };
@@ -165,4 +170,9 @@ export async function contentOf(client: pg.Client, query: string): Promise<Conte
 
 function copyCsv(client: pg.Client, query: string) {
   return client.query(copyTo(`copy (${query}) to stdout with (format csv, header true)`));
+}
+
+/** The CSV of the server, with the columns that only we can read as text. */
+function csvOf(stream: CopyToStreamQuery, { readable }: Pick<ArchivedRows, 'readable'>): AsyncIterable<Buffer> {
+  return readable ? changeColumns(stream, readable) : stream;
 }

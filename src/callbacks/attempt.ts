@@ -6,6 +6,7 @@ import type { Outbound, OutboundResult } from '../platform/outbound.ts';
 import type { ClaimedRow } from './claim.ts';
 import type { DeliveryResult } from './delivery-results.ts';
 import { LEASE_MS, originOf, type RecordedEvent } from './events.ts';
+import { unpackBody } from './packed-body.ts';
 import { nextAttempt, readRetryAfter } from './schedule.ts';
 import { callbackHeaders, signCallback } from './signature.ts';
 
@@ -62,7 +63,7 @@ export function deliveryOfRow(row: ClaimedRow, now: Date): PendingDelivery {
     integrationId: row.integration_id,
     origin: row.origin,
     url: row.url,
-    body: row.body,
+    body: unpackBody(row.body),
     attempts: row.attempts,
     startedAt: row.started_at,
     leasedUntilMs: now.getTime() + LEASE_MS,

@@ -7,6 +7,7 @@ import type { Context } from '../platform/context.ts';
 import { holderOfUuid, uuidFromPublicId } from '../platform/ids.ts';
 import { perProcess } from '../platform/memory.ts';
 import { transactionIdsOf } from './events.ts';
+import { unpackBody } from './packed-body.ts';
 import { type SignatureCheck, verifyCallback } from './signature.ts';
 
 type SentEvent = { id: string; integration_id: bigint; body: Buffer };
@@ -53,6 +54,6 @@ export async function checkReceived(
     body,
     secrets: event ? await secretsOf(event.integration_id) : [],
     nowSeconds: Math.floor(ctx.clock.millis() / 1_000),
-    sentBody: event?.body ?? null,
+    sentBody: event && unpackBody(event.body),
   });
 }

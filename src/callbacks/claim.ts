@@ -26,6 +26,7 @@ export type ClaimedRow = {
   was_due_at: Date;
   probe: boolean;
   failing: boolean;
+  /** As it is stored. */
   body: Buffer;
 };
 

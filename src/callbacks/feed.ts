@@ -7,6 +7,7 @@ import { Problem } from '../platform/errors.ts';
 import { holderOfUuid, publicId, timeOfUuid, uuidFromPublicId } from '../platform/ids.ts';
 import { readLastRestore } from '../platform/restores.ts';
 import { transactionIdsOf } from './events.ts';
+import { unpackBody } from './packed-body.ts';
 
 const DEFAULT_LIMIT = 100;
 export const MAX_FEED_LIMIT = 1_000;
@@ -37,7 +38,7 @@ export async function listEvents(
   const list = (after: bigint) => reader.query<EventRow>(LIST_EVENTS, [holderId, after, limit]);
   const place = options.after === undefined ? { position: 0n } : await findPlace(reader, holderId, options.after);
   const { rows, restored } = await readFrom(place, list);
-  const events = rows.map((row) => ({ publicId: publicId('evt', row.id), body: row.body }));
+  const events = rows.map((row) => ({ publicId: publicId('evt', row.id), body: unpackBody(row.body) }));
   return { events, nextAfter: events.at(-1)?.publicId ?? options.after ?? null, restored };
 }
 

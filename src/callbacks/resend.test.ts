@@ -13,7 +13,7 @@ import {
   type TestDeliverer,
   type TestReceiver,
 } from '../../test/callback-harness.ts';
-import { clearEvents, isRepeatedEvent } from '../../test/events.ts';
+import { clearEvents, isRepeatedEvent, replaceBody } from '../../test/events.ts';
 import { createTestContext } from '../../test/harness.ts';
 import { COMMAND_LINE, listAudit } from '../holders/audit.ts';
 import { DAY_MS } from '../platform/clock.ts';
@@ -24,6 +24,7 @@ import { listFailingReceivers, listPausedAddresses, resumeAddress } from './endp
 import { recordEvents } from './events.ts';
 import { listEvents } from './feed.ts';
 import { createCallbackHousekeeping } from './housekeeping.ts';
+import { packBody } from './packed-body.ts';
 import { listDeliveries, replayFailed, resendEvent } from './resend.ts';
 
 const secret = createCallbackSecret();
@@ -111,6 +112,24 @@ describe('deliveries', () => {
       pages,
       all.map((delivery) => delivery.eventId),
     );
+  });
+
+  test('a body is listed, sent and checked as it was, whether it is stored as it is or packed', async () => {
+    for (const stored of [(body: Buffer) => body, packBody]) {
+      const [id = ''] = await send(newEvent(ctx, receiver.url));
+      const first = receiver.received.at(-1);
+      assert.ok(first);
+      await replaceBody(ctx.ownerDb, id, stored(first.body));
+      const { events } = await listEvents(ctx.db, HOLDER);
+      assert.deepEqual(events.at(-1), { publicId: id, body: first.body });
+      const [listed] = await listDeliveries(ctx.db, HOLDER, { eventId: id });
+      assert.equal(listed?.body, first.body.toString());
+      await resendEvent(ctx, HOLDER, id);
+      await deliverer.drain();
+      assert.deepEqual(receiver.received.at(-1)?.body, first.body);
+      const check = await checkReceived(ctx, () => Promise.resolve([secret]), first);
+      assert.deepEqual(check, { verified: true });
+    }
   });
 
   test('one event is sent again with the same id and bytes, delivered or given up; not by another holder', async () => {

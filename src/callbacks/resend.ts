@@ -7,6 +7,7 @@ import { Problem } from '../platform/errors.ts';
 import { isRefundId, publicId, uuidFromPublicId } from '../platform/ids.ts';
 import { resumeAddresses } from './endpoints.ts';
 import { type EventType, originOf, transactionIdsOf } from './events.ts';
+import { unpackBody } from './packed-body.ts';
 import { callbackHeaders } from './signature.ts';
 
 const DEFAULT_LIMIT = 50;
@@ -120,7 +121,7 @@ export async function listDeliveries(
     status: row.status,
     createdAt: row.created_at,
     nextAttemptAt: row.due_at instanceof Date ? row.due_at : null,
-    body: row.body.toString('utf8'),
+    body: unpackBody(row.body).toString('utf8'),
     attempts: attempts.get(row.id) ?? [],
   }));
 }

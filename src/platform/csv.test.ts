@@ -1,9 +1,10 @@
 // CSV in and out: what a spreadsheet wrote is read, and what we write it does not run.
 
 import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { parseCsv, writeCsv } from './csv.ts';
+import { changeColumns, parseCsv, writeCsv } from './csv.ts';
 
 const cellsOf = (text: string, maxRows: number) => parseCsv(text, maxRows)?.map(({ cells }) => cells) ?? null;
 
@@ -45,6 +46,26 @@ describe('CSV', () => {
     for (const text of ['\n=1+1', '\t=1+1', '\r@x', '  =1+1', '＝1+1', '＋1+1', '－cmd', '＠x', '\n＝1', '-1\n=2'])
       assert.match(writeCsv([[text]]), /^"'/, JSON.stringify(text));
     assert.equal(writeCsv([['-12.50', 'plain - text', 'x=1']]), '"-12.50","plain - text","x=1"\r\n');
+  });
+
+  test('columns of a stream are changed by their name, wherever it is cut', async () => {
+    const file = 'id,text,id\n1,"a ""b"",\nc",x\n2,,y\n';
+    const changes = { text: (cell: string) => cell.toUpperCase() };
+    for (let at = 0; at < file.length; at++) {
+      const parts = [file.slice(0, at), file.slice(at)].map((part) => Buffer.from(part));
+      const changed = await Readable.from(changeColumns(Readable.from(parts), changes)).toArray();
+      assert.equal(Buffer.concat(changed).toString(), 'id,text,id\n1,"A ""B"",\nC",x\n2,,y\n');
+    }
+  });
+
+  test('a stream that breaks off is an error', async () => {
+    const broken = Readable.from(
+      (async function* () {
+        yield Buffer.from('id\n1\n');
+        throw new Error('the connection broke');
+      })(),
+    );
+    await assert.rejects(Readable.from(changeColumns(broken, {})).toArray(), /the connection broke/);
   });
 
   test('what is written reads back as itself', () => {

@@ -1,5 +1,7 @@
 // CSV as spreadsheets write and read it (RFC 4180; also with semicolons, as where the comma is the decimal sign, and tabs).
 
+import { pipeline, type Readable } from 'node:stream';
+import { parse as parseStream } from 'csv-parse';
 import { parse } from 'csv-parse/sync';
 import { type Options, stringify } from 'csv-stringify/sync';
 
@@ -73,4 +75,18 @@ function plainCell(cell: CsvCell): CsvCell {
 export function withoutFormula(text: string): string {
   if (NUMBER.test(text)) return text;
   return `${FORMULA.test(text) ? "'" : ''}${text.replace(FORMULA_INSIDE, "$1'")}`;
+}
+
+/** A file with a heading, row by row, with the cells of some columns changed. */
+export async function* changeColumns(
+  file: Readable,
+  changes: Readonly<Record<string, (cell: string) => string>>,
+): AsyncGenerator<Buffer> {
+  // What goes wrong with the file is thrown by the loop.
+  const rows = pipeline(file, parseStream(), () => undefined);
+  let changeOf: (((cell: string) => string) | undefined)[] | null = null;
+  for await (const cells of rows as AsyncIterable<string[]>) {
+    yield Buffer.from(stringify([cells.map((cell, column) => changeOf?.[column]?.(cell) ?? cell)]));
+    changeOf ??= cells.map((name) => changes[name]);
+  }
 }

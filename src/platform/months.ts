@@ -35,6 +35,8 @@ export type ArchivedRows = {
   readonly name: string;
   /** A query without parameters, in an order that is always the same: COPY takes none. */
   readonly query: (month: Month) => string;
+  /** For columns that only we can read: the text for what the query gives. */
+  readonly readable?: Readonly<Record<string, (value: string) => string>>;
 };
 
 /** A condition for COPY: a column with a time is in the month. */
