@@ -50,7 +50,7 @@ with settled as (
 )
 insert into events (holder_id, transaction_id, type, sequence, id, position, integration_id, url, body, created_at)
 select :p_holder::bigint, :p_tx::uuid, 'collection.success', 1, uuidv7(), last_position, :p_holder::bigint, 'http://127.0.0.1:8080/cb/1',
-       decode(repeat('78', 900), 'hex'), now() from feed;
+       decode(repeat('78', 300), 'hex'), now() from feed;
 select post_transfers(
   array[:p_holder, :p_holder]::bigint[], array[:p_clearing, :p_clearing]::bigint[], array[:p_available, :p_fees]::bigint[],
   array[99000, 1000]::bigint[],

@@ -1324,7 +1324,7 @@ comment on column events.integration_id is
 comment on column events.url is
   'Null: no callback was asked for. The event is in the feed all the same.';
 comment on column events.body is
-  'The bytes that are sent and signed; they never change. They begin with "{"; anything else is packed, see callbacks/packed-body.ts.';
+  'The bytes that are sent and signed, packed (callbacks/packed-body.ts). Those from before begin with "{" and are not. They never change.';
 CREATE INDEX events_by_position ON ONLY public.events USING btree (holder_id, "position");
 CREATE TRIGGER events_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON events FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 

@@ -6,6 +6,7 @@ import { isoMicroseconds } from '../platform/clock.ts';
 import { columns } from '../platform/columns.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { deriveHolderUuid, publicId } from '../platform/ids.ts';
+import { packBody } from './packed-body.ts';
 
 /** The name of the background job that sends callbacks. */
 export const DELIVERY_JOB = 'deliver_callbacks';
@@ -56,7 +57,9 @@ export type RecordedEvent = {
 type EventRow = RecordedEvent & {
   /** How many events of the same holder come after this one in the statement. */
   after: number;
-  bodyFrom: number;
+  /** The body as it is stored, and where it begins in all of them together. */
+  packed: Buffer;
+  packedFrom: number;
 };
 
 const EVENTS = columns<EventRow>(5, {
@@ -68,13 +71,13 @@ const EVENTS = columns<EventRow>(5, {
   url: 'text',
   origin: ['text', (event) => (event.url === null ? null : originOf(event.url))],
   after: 'int',
-  body_from: ['int', (event) => event.bodyFrom],
-  body_length: ['int', (event) => event.body.length],
+  body_from: ['int', (event) => event.packedFrom],
+  body_length: ['int', (event) => event.packed.length],
 });
 
 // One statement for any number of events. The number of each holder's feed is raised first, in the order of the holders,
 // and stays locked until the commit: so positions have no gaps and become visible in order. Bodies travel as one value
-// cut by offsets: an array of JSON texts would be escaped here and unescaped there. A paused address gets its row, but no
+// cut by offsets: an array of them would be escaped here and unescaped there. A paused address gets its row, but no
 // date.
 const RECORD_EVENTS = {
   name: 'record_events',
@@ -120,12 +123,13 @@ export async function recordEvents(
   if (events.length === 0) return [];
   const leasedUntil = new Date(at.getTime() + LEASE_MS);
   const recorded = events.map((event) => fixEvent(event, at, leasedUntil));
+  const given = rowsOf(recorded);
   const rows = await tx.query<{ event_id: string; paused: boolean }>(RECORD_EVENTS, [
     at,
     handOver ? leasedUntil : at,
     handOver,
-    Buffer.concat(recorded.map((event) => event.body)),
-    ...EVENTS.arrays(numberEvents(recorded)),
+    Buffer.concat(given.map((row) => row.packed)),
+    ...EVENTS.arrays(given),
   ]);
   const paused = new Set(rows.filter((row) => row.paused).map((row) => row.event_id));
   // A paused delivery waits until its address is resumed, so the deliverer must not get it.
@@ -134,16 +138,16 @@ export async function recordEvents(
     : recorded.map((event) => (paused.has(event.id) ? { ...event, url: null } : event));
 }
 
-function numberEvents(events: RecordedEvent[]): EventRow[] {
+function rowsOf(events: RecordedEvent[]): EventRow[] {
   const left = new Map<bigint, number>();
   for (const { holderId } of events) left.set(holderId, (left.get(holderId) ?? 0) + 1);
   let offset = 1;
   return events.map((event) => {
     const after = (left.get(event.holderId) ?? 1) - 1;
     left.set(event.holderId, after);
-    const bodyFrom = offset;
-    offset += event.body.length;
-    return { ...event, after, bodyFrom };
+    const [packed, packedFrom] = [packBody(event.body), offset];
+    offset += packed.length;
+    return { ...event, after, packed, packedFrom };
   });
 }
 

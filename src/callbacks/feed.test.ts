@@ -21,6 +21,7 @@ import { Problem } from '../platform/errors.ts';
 import { holderOfUuid } from '../platform/ids.ts';
 import { LEASE_MS, recordEvents } from './events.ts';
 import { listEvents } from './feed.ts';
+import { unpackBody } from './packed-body.ts';
 
 /** More for a long run by hand: SIMBI_KILL_TEST_EVENTS=20000. */
 const KILL_TEST_EVENTS = Number(process.env.SIMBI_KILL_TEST_EVENTS ?? 2_000);
@@ -233,7 +234,8 @@ describe('kills', () => {
       const stored = await killTest.db.query<{ id: string; body: Buffer }>(
         'select id, body from events order by position',
       );
-      const bodies = new Map(stored.map((event) => [JSON.parse(event.body.toString()).id as string, event.body]));
+      const sent = stored.map((event) => unpackBody(event.body));
+      const bodies = new Map(sent.map((body) => [JSON.parse(body.toString()).id as string, body]));
       assert.deepEqual(seen, [...bodies.keys()], 'the feed shows each event once, in one order');
       for (const callback of receiver.received) {
         const body = bodies.get(callback.id);

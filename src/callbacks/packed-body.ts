@@ -1,4 +1,4 @@
-// How the body of an event may be stored. Three fifths of a body are the same in all of them: each of these parts can stand as one
+// How the body of an event is stored. Three fifths of a body are the same in all of them: each of these parts is stored as one
 // control character, which JSON never contains as it is. What is sent and signed are the bytes as they were.
 
 /**

@@ -7,6 +7,7 @@ import { differencesOf } from '../../test/books.ts';
 import { createTestContext } from '../../test/harness.ts';
 import { acceptCollection, CURRENCY, collectionOrder, METHOD, silentRail, withPayments } from '../../test/payments.ts';
 import { createShop, type Shop } from '../../test/shop.ts';
+import { unpackBody } from '../callbacks/packed-body.ts';
 import { COMMAND_LINE } from '../holders/audit.ts';
 import {
   accountKey,
@@ -225,7 +226,8 @@ describe('a collection', () => {
         `select body from events where transaction_id = $1 and type = 'collection.success'`,
         [transaction.id],
       );
-      const { data } = JSON.parse(String(event?.body)) as { data: Record<string, unknown> };
+      assert.ok(event);
+      const { data } = JSON.parse(String(unpackBody(event.body))) as { data: Record<string, unknown> };
       assert.equal(data.late, true);
       assert.deepEqual(data.failureReason, { failureCode: null, failureMessage: null });
     });
@@ -301,7 +303,8 @@ describe('a reversal', () => {
       [transaction.id],
     );
     const shown = rows.map(
-      (row) => `${row.type} ${(JSON.parse(String(row.body)) as { data: { balance: number } }).data.balance}`,
+      (row) =>
+        `${row.type} ${(JSON.parse(String(unpackBody(row.body))) as { data: { balance: number } }).data.balance}`,
     );
     assert.deepEqual(shown.toSorted(), ['collection.reversed 0', 'collection.success 990']);
   });
