@@ -10,6 +10,7 @@ import { type LoadResult, percentile, runLoad, signRequests } from './load.ts';
 import { ratio, say } from './measures.ts';
 import { type Bench, COLLECTIONS, CONNECTIONS, METHOD, type Merchant, PORT, pause } from './parts.ts';
 import { routeOverPawapay } from './pawapay.ts';
+import { storedBytes } from './table-sizes.ts';
 
 const PATIENCE_MS = 60_000;
 const HOLDERS_CHECKED = 50;
@@ -100,6 +101,7 @@ type Counters = {
   postgresMs: number;
   commits: number;
   walBytes: number;
+  storedBytes: number;
   memoryMb: number;
 };
 
@@ -114,6 +116,7 @@ async function readCounters({ ctx, gateway, postgresPid }: Bench): Promise<Count
     postgresMs: treeCpuMs(postgresPid),
     commits: Number(row?.commits ?? 0n),
     walBytes: Number(row?.wal ?? 0),
+    storedBytes: await storedBytes({ ctx }),
     memoryMb: residentMb(gateway.pid),
   };
 }
@@ -153,6 +156,7 @@ export async function measureSaturation(bench: Bench, baselines: Baselines): Pro
   measures.add({ name: 'payment: core-ms of the simulated operator', value: each('simulatedMs'), unit: 'ms' });
   measures.add({ name: 'payment: commits', value: each('commits'), unit: '', floor: '0.5', goal: '0.1' });
   measures.add({ name: 'payment: WAL', value: each('walBytes') / 1000, unit: 'kB', floor: '6', goal: '3' });
+  measures.add({ name: 'payment: stored', value: each('storedBytes') / 1000, unit: 'kB', floor: '3', goal: '2' });
   measures.add({
     name: 'memory of the gateway process',
     value: after.memoryMb,

@@ -7,27 +7,13 @@ import { childrenOf, residentMb } from './gateway-process.ts';
 import { percentile } from './load.ts';
 import { say } from './measures.ts';
 import type { Bench } from './parts.ts';
+import { PAYMENT_TABLES, tableSizes } from './table-sizes.ts';
 
 const MINUTE_S = 60;
-const MEGABYTE = 2 ** 20;
 /** The first minutes warm up: caches fill, queue tables get their working size. */
 const WARM_UP = 0.2;
 /** Growth of a table that is not expected to grow, over the whole run, below which it is not named. */
 const NAMED_FROM_MB = 1;
-/** These hold the payments themselves. */
-const GROWING = new Set([
-  'transactions',
-  'evidence',
-  'ledger_transfers',
-  'ledger_partition_blocks',
-  'ledger_heads',
-  'operator_receipts',
-  'events',
-  'callback_attempts',
-  'request_log',
-  'spent_signatures',
-]);
-
 type Sample = {
   gatewayMb: number;
   /** The simulated operator and the receiver of the sandbox. */
@@ -48,7 +34,9 @@ export async function measureSoak(bench: Bench, minutes: number, maximum: number
     const { load } = await completePayments(bench, bench.merchants, Math.floor(rate * MINUTE_S), rate);
     const sample = await takeSample(bench, load.latencies);
     samples.push(sample);
-    const [growing, other] = [true, false].map((isGrowing) => sumOf(sample, (name) => GROWING.has(name) === isGrowing));
+    const [growing, other] = [true, false].map((isGrowing) =>
+      sumOf(sample, (name) => PAYMENT_TABLES.has(name) === isGrowing),
+    );
     say(
       `minute ${minute}: gateway ${sample.gatewayMb.toFixed(0)} MB, sandbox ${sample.sandboxMb.toFixed(0)} MB, ` +
         `PostgreSQL ${sample.postgresMb.toFixed(0)} MB, ${sample.descriptors} descriptors, ` +
@@ -98,20 +86,10 @@ function report({ measures }: Bench, samples: Sample[], rate: number): void {
   addSlope('accept p99, slope', 'ms', ({ p99 }) => p99);
   const grown = [...last.tables]
     .map(([name, megabytes]) => ({ name, by: megabytes - (first.tables.get(name) ?? 0) }))
-    .filter(({ name, by }) => !GROWING.has(name) && by >= NAMED_FROM_MB)
+    .filter(({ name, by }) => !PAYMENT_TABLES.has(name) && by >= NAMED_FROM_MB)
     .sort((left, right) => right.by - left.by);
   const named = grown.map(({ name, by }) => `${name} ${by.toFixed(1)} MB`).join(', ');
   add('tables that grew and should not', grown.length, '', named);
-}
-
-/** Megabytes with indexes and TOAST; partitions under the name of their table. */
-async function tableSizes({ ctx }: Bench): Promise<Map<string, number>> {
-  const rows = await ctx.db.query<{ name: string; bytes: bigint }>(
-    `select coalesce(p.relname, c.relname) as name, sum(pg_total_relation_size(c.oid))::bigint as bytes
-     from pg_class c left join pg_inherits i on i.inhrelid = c.oid left join pg_class p on p.oid = i.inhparent
-     where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace group by 1`,
-  );
-  return new Map(rows.map(({ name, bytes }) => [name, Number(bytes) / MEGABYTE]));
 }
 
 function sumOf({ tables }: Sample, counts: (name: string) => boolean): number {
