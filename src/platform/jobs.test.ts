@@ -71,6 +71,30 @@ describe('background loops', () => {
     assert.equal(failed?.value, 1);
   });
 
+  test('jobs that began together do not go on together', async (t) => {
+    const begun = new Set<number>();
+    t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 0 });
+    const jobs = Array.from({ length: 20 }, (_, index) =>
+      runLoop(ctx, {
+        name: `job ${index}`,
+        idleMs: { shortest: 60_000, longest: 60_000 },
+        pass: async () => {
+          if (Date.now() > 0) begun.add(Date.now());
+          return 0;
+        },
+      }),
+    );
+    const settle = () => new Promise((resolve) => setImmediate(resolve));
+    await settle();
+    for (let second = 1; second <= 60; second++) {
+      t.mock.timers.tick(1_000);
+      await settle();
+    }
+    for (const job of jobs) await job.stop();
+    assert.ok(begun.size > 3, `all of them in ${begun.size} seconds`);
+    assert.ok(Math.min(...begun) >= 45_000, 'not much earlier than their pause');
+  });
+
   test('stopping waits for the pass under way', async () => {
     const held = Promise.withResolvers<number>();
     const job = runLoop(ctx, { name: 'test', pass: () => held.promise, idleMs: NEVER });

@@ -9,6 +9,8 @@ import { perProcess } from './memory.ts';
 /** How soon a loop looks at the clocks again after it skipped a pass. */
 const SKEWED_PAUSE_MS = 5_000;
 const SKEW_LOGGED_EVERY_MS = 60_000;
+/** A pause is shorter by up to this share, at random: jobs that began together, here and in other processes, come apart. */
+const SHORTER_BY = 0.25;
 
 export type Job = {
   name: string;
@@ -48,7 +50,7 @@ export function runLoop(ctx: Context, job: Job): RunningJob {
       if (result.kind === 'handled') pauseMs = Math.min(pauseMs * 2, longest);
       else pauseMs = result.kind === 'failed' ? longest : Math.min(SKEWED_PAUSE_MS, longest);
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, pauseMs);
+        const timer = setTimeout(resolve, pauseMs * (1 - SHORTER_BY * Math.random()));
         endPause = () => {
           clearTimeout(timer);
           resolve();
