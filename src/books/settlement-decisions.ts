@@ -6,6 +6,7 @@ import { type Actor, recordAudit } from '../holders/audit.ts';
 import { bankPlace } from '../ledger/chart.ts';
 import { post } from '../ledger/ledger.ts';
 import { settlementPaid, settlementReleased } from '../ledger/postings.ts';
+import { recordDebts } from '../payments/debts.ts';
 import type { Context } from '../platform/context.ts';
 import { type Tx, violatedConstraint } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
@@ -123,8 +124,8 @@ export async function rejectTransfer(ctx: Ctx, person: Confirmer, ref: string): 
   });
 }
 
-/** Nothing was transferred: the money goes back to the wallet. */
-export async function cancelSettlement(ctx: Ctx, actor: Actor, ref: string, reason: string): Promise<void> {
+/** Nothing was transferred: the money goes back to the wallet, and pays what its holder owes by now. */
+export async function cancelSettlement(ctx: Context, actor: Actor, ref: string, reason: string): Promise<void> {
   const length = Array.from(reason.trim()).length;
   if (length < MIN_REASON || length > MAX_REASON) throw invalid('Say in a few words why it is cancelled.');
   const at = ctx.clock.now();
@@ -132,7 +133,8 @@ export async function cancelSettlement(ctx: Ctx, actor: Actor, ref: string, reas
     const row = await requireSettlement(tx, ref, { locked: true });
     if (row.status !== 'waiting') throw wrongState(row);
     const { holder_id: holderId, id, currency, amount } = row;
-    await post(tx, settlementReleased({ holderId, transactionId: id, currency, amount }), at);
+    const posted = await post(tx, settlementReleased({ holderId, transactionId: id, currency, amount }), at);
+    await recordDebts(tx, ctx, posted, at);
     await tx.query(
       `update settlements set status = 'cancelled', ended_by = $3, ended_by_member = $4, ended_at = $5, reason = $6
        where holder_id = $1 and id = $2`,

@@ -7,13 +7,15 @@ import { type Books, differencesOf, openBooks, paid } from '../../test/books.ts'
 import { addTwoPeople, type TwoPeople } from '../../test/decisions.ts';
 import { createTestContext, type TestContext } from '../../test/harness.ts';
 import { CURRENCY, silentRail, withPayments } from '../../test/payments.ts';
+import { createShop } from '../../test/shop.ts';
 import { createRandom } from '../../test/simulation/random.ts';
 import { COMMAND_LINE } from '../holders/audit.ts';
 import { bankPlace, operatorFees, settlementPayable, walletAvailable } from '../ledger/chart.ts';
 import { clearingAt } from '../ledger/clearing.ts';
 import { balanceAt, balancesOf } from '../ledger/ledger.ts';
 import type { PaymentsContext } from '../payments/context.ts';
-import { openDispute } from '../payments/disputes.ts';
+import { listDebts } from '../payments/debts.ts';
+import { listDisputes, openDispute } from '../payments/disputes.ts';
 import { setReserveRule } from '../payments/rolling-reserve.ts';
 import { findTransaction, refOf } from '../payments/transactions.ts';
 import { DAY_MS } from '../platform/clock.ts';
@@ -228,6 +230,25 @@ describe('a wallet is settled to a bank', () => {
       confirmSettlement(ctx, person(people.first), ref, { bank: BANK, reference: 'x' }),
       /cancelled/,
     );
+    assert.deepEqual(await differencesOf(base), []);
+  });
+
+  test('a cancelled one pays what the holder owes by then, and what its disputes lack', async () => {
+    const shop = await createShop(ctx, 'Owes');
+    await rule(TO_BANK, shop.holderId);
+    const [first, second] = [await collected(100_000n, shop), await collected(50_000n, shop)];
+    const taken = await settle('back', {}, shop.holderId);
+    assert.ok(taken.outcome === 'taken');
+    await books.see(first, { state: 'reversed', receipt: null, rawCode: '', message: '' });
+    const dispute = { amount: 30_000n, reason: 'not delivered', reference: null, answerBy: null };
+    await openDispute(ctx, COMMAND_LINE, { ...dispute, collection: refOf(second) });
+    await cancelSettlement(ctx, COMMAND_LINE, settlementRef(taken.settlement), 'the holder owes too much');
+    assert.deepEqual(await listDebts(ctx.db, shop.holderId), []);
+    assert.deepEqual(
+      (await listDisputes(ctx.db, shop.holderId)).map(({ short }) => short),
+      [0n],
+    );
+    assert.equal(await availableOf(shop.holderId), 20_000n);
     assert.deepEqual(await differencesOf(base), []);
   });
 
