@@ -233,6 +233,30 @@ describe('a wallet is settled to a bank', () => {
     assert.deepEqual(await differencesOf(base), []);
   });
 
+  test('a destination that is changed at the same moment waits its day', async () => {
+    const shop = await createShop(ctx, 'Changes');
+    const { holderId } = shop;
+    await rule(TO_BANK, holderId);
+    await collected(40_000n, shop);
+    let settled: Promise<unknown> | undefined;
+    await ctx.db.transaction(async (tx) => {
+      await tx.query(
+        `update settlement_rules set usable_from = $2, destination = jsonb_set(destination, '{account}', '"6660001112223"')
+         where holder_id = $1`,
+        [holderId, new Date(ctx.clock.millis() + DAY_MS)],
+      );
+      settled = settle('changed', {}, holderId);
+      settled.catch(() => undefined);
+      for (let waiting = 0n; waiting === 0n; ) {
+        const [row] = await tx.query<{ waiting: bigint }>(
+          'select count(*) as waiting from pg_locks where not granted and transactionid = pg_current_xact_id()::xid',
+        );
+        waiting = row?.waiting ?? 0n;
+      }
+    });
+    await assert.rejects(settled ?? assert.fail(), /takes money from/);
+  });
+
   test('a cancelled one pays what the holder owes by then, and what its disputes lack', async () => {
     const shop = await createShop(ctx, 'Owes');
     await rule(TO_BANK, shop.holderId);

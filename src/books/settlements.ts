@@ -61,8 +61,6 @@ export async function takeSettlement(
   await requireHistory(ctx);
   const rule = await findSettlementRule(ctx.db, holderId, currency);
   if (!rule) throw invalid(`No destination is set for the settlement of ${currency}.`);
-  if (rule.usable_from > ctx.clock.now())
-    throw invalid(`The destination was changed: it takes money from ${rule.usable_from.toISOString()} on.`);
   const result =
     rule.destination.kind === 'bank'
       ? await ctx.db.transaction((tx) => takeForBank(tx, ctx, actor, request))
@@ -73,14 +71,20 @@ export async function takeSettlement(
 
 const invalid = (message: string) => new Problem('invalid_params', { message });
 
-/** The rule is locked from here on: two runs for one wallet come one after the other. */
+/**
+ * The rule is locked from here on: two runs for one wallet come one after the other, and the destination that is used has waited its
+ * day.
+ */
 async function openPeriod(
   tx: Tx,
+  { clock }: Pick<PaymentsContext, 'clock'>,
   { holderId, currency, period, again }: SettlementRequest,
 ): Promise<{ rule: SettlementRule; period: string; known: Settlement | null }> {
   await requireActiveHolder(tx, holderId);
   const rule = await findSettlementRule(tx, holderId, currency, 'locked');
   if (!rule) throw invalid(`No destination is set for the settlement of ${currency}.`);
+  if (rule.usable_from > clock.now())
+    throw invalid(`The destination was changed: it takes money from ${rule.usable_from.toISOString()} on.`);
   if (again) {
     const count = await countPeriods(tx, holderId, currency, period);
     return { rule, period: count === 0 ? period : `${period}-${count + 1}`, known: null };
@@ -94,7 +98,7 @@ async function takeForBank(
   actor: Actor,
   request: SettlementRequest,
 ): Promise<SettlementResult> {
-  const { rule, period, known } = await openPeriod(tx, request);
+  const { rule, period, known } = await openPeriod(tx, ctx, request);
   if (known) return { outcome: 'known', settlement: known };
   const { holderId, currency } = request;
   const at = ctx.clock.now();
@@ -179,7 +183,7 @@ async function takeForMobile(
   try {
     const [result] = await orderPayouts(ctx, engine, actor, holderId, [order], {
       async within(tx) {
-        const { rule, period, known } = await openPeriod(tx, request);
+        const { rule, period, known } = await openPeriod(tx, ctx, request);
         if (known) throw new KnownSettlementError(known);
         if (rule.destination.kind !== 'mobile' || rule.destination.mobile !== destination.mobile)
           throw invalid('The destination was changed meanwhile.');
@@ -229,7 +233,7 @@ async function planPayout(
   const unit = 10n ** BigInt(2 - terms.decimals);
   const whole = (amount: bigint) => (amount > 0n ? amount - (amount % unit) : 0n);
   const { rule, known, settleable } = await ctx.db.transaction(async (tx) => ({
-    ...(await openPeriod(tx, request)),
+    ...(await openPeriod(tx, ctx, request)),
     settleable: await lockSettleable(tx, holderId, currency, ctx.clock.now()),
   }));
   if (known) return { outcome: 'known', settlement: known };
