@@ -16,6 +16,7 @@ import { balanceAt, balancesOf } from '../ledger/ledger.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import { listDebts } from '../payments/debts.ts';
 import { listDisputes, openDispute } from '../payments/disputes.ts';
+import { setHolderStatus } from '../payments/holder-status.ts';
 import { setReserveRule } from '../payments/rolling-reserve.ts';
 import { findTransaction, refOf } from '../payments/transactions.ts';
 import { DAY_MS } from '../platform/clock.ts';
@@ -231,6 +232,23 @@ describe('a wallet is settled to a bank', () => {
       /cancelled/,
     );
     assert.deepEqual(await differencesOf(base), []);
+  });
+
+  test('keeps its holder open until it is paid, as an open dispute does', async () => {
+    const shop = await createShop(ctx, 'Leaves');
+    await rule(TO_BANK, shop.holderId);
+    const collection = await collected(50_000n, shop);
+    const taken = await settle('last', {}, shop.holderId);
+    assert.ok(taken.outcome === 'taken');
+    const close = () => setHolderStatus(ctx, COMMAND_LINE, shop.holderId, 'closed');
+    await assert.rejects(close(), /500 UGX is on its way to its bank/);
+    const transfer = { bank: BANK, reference: 'FT-LAST' };
+    for (const each of [people.first, people.second])
+      await confirmSettlement(ctx, person(each), settlementRef(taken.settlement), transfer);
+    // The wallet is empty: all of the amount is lacking.
+    const dispute = { amount: null, reason: 'not delivered', reference: null, answerBy: null };
+    await openDispute(ctx, COMMAND_LINE, { ...dispute, collection: refOf(collection) });
+    await assert.rejects(close(), /a dispute is open/);
   });
 
   test('a destination that is changed at the same moment waits its day', async () => {

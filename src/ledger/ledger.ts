@@ -348,6 +348,15 @@ export function debtsOf(reader: Reader, holderId: bigint): Promise<{ currency: s
   );
 }
 
+/** What has left the holder's wallets and not reached its bank yet, by currency. */
+export function payablesOf(reader: Reader, holderId: bigint): Promise<{ currency: string; amount: bigint }[]> {
+  return reader.query(
+    `select currency, balance as amount from ledger_accounts
+     where holder_id = $1 and kind = 'settlement_payable' and balance > 0 order by currency`,
+    [holderId],
+  );
+}
+
 /** The balance of the account at that moment; zero before its first transfer. */
 export async function balanceAt(reader: Reader, account: AccountRef, moment: Date): Promise<bigint> {
   const [row] = await reader.query<{ balance: bigint }>(

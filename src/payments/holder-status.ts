@@ -1,13 +1,14 @@
 // Suspending, resuming and closing a holder. Nothing leaves a suspended holder by any path; closing needs every wallet,
-// reserve, held money, debt and open transaction at zero.
+// reserve, held money, debt, settlement under way, open dispute and open transaction at zero.
 
 import type { Actor } from '../holders/audit.ts';
 import { type Holder, type HolderStatus, lockHolder, writeHolderStatus } from '../holders/holders.ts';
-import { balancesOf, debtsOf } from '../ledger/ledger.ts';
+import { balancesOf, debtsOf, payablesOf } from '../ledger/ledger.ts';
 import type { Context } from '../platform/context.ts';
 import type { Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { formatAmount } from '../platform/money.ts';
+import { listDisputes } from './disputes.ts';
 
 export function setHolderStatus(ctx: Context, actor: Actor, id: bigint, status: HolderStatus): Promise<Holder> {
   const at = ctx.clock.now();
@@ -28,6 +29,9 @@ export function setHolderStatus(ctx: Context, actor: Actor, id: bigint, status: 
 async function refuseUnlessEmpty(tx: Tx, id: bigint): Promise<void> {
   const wallets = await balancesOf(tx, id);
   const debts = await debtsOf(tx, id);
+  const payables = await payablesOf(tx, id);
+  // What a wallet lacks for its disputes makes the held money look like nothing.
+  const [dispute] = await listDisputes(tx, id, 'open');
   const open = await countOpenTransactions(tx, id);
   const left = [
     ...wallets.flatMap(({ available, currency }) =>
@@ -38,6 +42,8 @@ async function refuseUnlessEmpty(tx: Tx, id: bigint): Promise<void> {
     ),
     ...wallets.flatMap(({ held, currency }) => (held === 0n ? [] : [`${formatAmount(held)} ${currency} is held`])),
     ...debts.map(({ amount, currency }) => `it owes ${formatAmount(amount)} ${currency}`),
+    ...payables.map(({ amount, currency }) => `${formatAmount(amount)} ${currency} is on its way to its bank`),
+    ...(dispute ? ['a dispute is open'] : []),
     ...(open === 0n ? [] : [open === 1n ? '1 transaction is open' : `${open} transactions are open`]),
   ];
   if (left.length > 0)

@@ -215,8 +215,8 @@ export const PROBLEMS = {
   holder_not_empty: {
     status: 409,
     message: 'The holder cannot be closed.',
-    cause: 'A wallet, a reserve or a debt is not zero, or a transaction is open.',
-    fix: 'Pay the wallets out, settle the debts and wait for open transactions. The message lists them.',
+    cause: 'A wallet, a reserve, a debt or a settlement under way is not zero, or a transaction or a dispute is open.',
+    fix: 'Pay the wallets out, settle the debts, end the disputes and wait for what is open. The message lists them.',
   },
   credentials_not_verified: {
     status: 401,
