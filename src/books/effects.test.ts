@@ -4,11 +4,14 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { addStatement, CONNECTION } from '../../test/book-lines.ts';
 import { type Books, differencesOf, openBooks, paid } from '../../test/books.ts';
+import { addTwoPeople, decideByTwo } from '../../test/decisions.ts';
 import { createTestContext, type TestContext } from '../../test/harness.ts';
 import { CURRENCY, silentRail, withPayments } from '../../test/payments.ts';
 import { COMMAND_LINE } from '../holders/audit.ts';
+import { balancesOf } from '../ledger/ledger.ts';
 import { listCasesOf } from '../payments/cases.ts';
 import type { PaymentsContext } from '../payments/context.ts';
+import { openDispute } from '../payments/disputes.ts';
 import { listEvidence } from '../payments/evidence.ts';
 import { findTransaction, refOf, type Transaction } from '../payments/transactions.ts';
 import { DAY_MS } from '../platform/clock.ts';
@@ -18,6 +21,7 @@ import { applyEffects, planEffects } from './effects.ts';
 import { listMargins } from './margin.ts';
 import { reconcile } from './matching.ts';
 
+const ENGINE = { wake: () => undefined, apply: () => assert.fail('the operator is not asked about what has ended') };
 const NOTHING = { settled: 0, reversed: 0, toSuspense: 0, feesBooked: 0, unchanged: 0 };
 
 let base: TestContext & { close(): Promise<void> };
@@ -107,6 +111,33 @@ describe('applying a statement', () => {
       cases.map(({ kind }) => kind),
       ['amount_mismatch'],
     );
+  });
+
+  test('the line of a lost dispute is explained by the dispute, and takes nothing more', async () => {
+    base.clock.advance(DAY_MS);
+    const collection = await books.collect();
+    await books.see(collection, paid(collection));
+    const half = collection.amount / 2n;
+    const dispute = { amount: half, reason: 'not delivered', reference: null, answerBy: null };
+    await openDispute(ctx, COMMAND_LINE, { ...dispute, collection: refOf(collection) });
+    await addStatement(base, 'chargeback', [
+      { gross: collection.amount, receipt: receiptOf(collection) },
+      { gross: half, kind: 'reversal', direction: 'out', reference: receiptOf(collection), receipt: 'CB-1' },
+    ]);
+    const span = await today();
+    const about = async () => {
+      await reconcile(ctx, span);
+      const all = await listBreaks(ctx.db, { status: 'open', connection: CONNECTION }, 100);
+      return all.filter(({ opened_at: at }) => at >= span.from).map(({ kind }) => kind);
+    };
+    assert.deepEqual(await about(), ['state']);
+    await decideByTwo(ctx, ENGINE, await addTwoPeople(ctx), collection, 'dispute', 'dispute_lost');
+    assert.deepEqual(await about(), []);
+    const [wallet] = await balancesOf(ctx.db, collection.holder_id);
+    assert.deepEqual(await applyEffects(ctx, COMMAND_LINE, span), NOTHING);
+    assert.deepEqual(await balancesOf(ctx.db, collection.holder_id), [wallet]);
+    assert.equal((await now(collection))?.status, 'success');
+    assert.deepEqual(await differencesOf(base), []);
   });
 
   test('the statement of another account moves no money', async () => {

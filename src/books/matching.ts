@@ -10,7 +10,12 @@
 
 import { isBankPlace } from '../ledger/chart.ts';
 import { type ClearingPosition, pageClearing, readClearingMoves } from '../ledger/clearing.ts';
-import { findReceiptUses, readSubjects, type StatementSubject } from '../payments/statement-lookups.ts';
+import {
+  findLostDisputes,
+  findReceiptUses,
+  readSubjects,
+  type StatementSubject,
+} from '../payments/statement-lookups.ts';
 import { DAY_MS } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
@@ -313,7 +318,7 @@ async function compareGroups(work: Work, ids: string[], alone: readonly MatchedL
     .map((line) => ({ ...unknownLine(line), transactionId: null }));
   for (const [id, group] of groups) {
     const own = group.ids.flatMap((each) =>
-      (movesOf.get(each) ?? []).map((move) => toGroupMove(work, move, each === id ? null : 'payment')),
+      (movesOf.get(each) ?? []).map((move) => toGroupMove(work, move, group.held.includes(each) ? 'payment' : null)),
     );
     const isOpen = group.subject?.status === 'pending' || group.subject?.status === 'processing';
     for (const found of compareGroup(group.lines, own, isOpen)) wanted.push({ ...found, transactionId: id });
@@ -343,11 +348,21 @@ function toGroupMove(
   return { leg: leg ?? legOfMove(kind), amount, currency, day: calendar.dayOf(postedAt), covered: isCovered };
 }
 
-/** A payment with all its lines. `ids`: its own, and that of a case whose money it took out of suspense. */
-type Group = { ids: string[]; lines: MatchedLine[]; subject: StatementSubject | null };
+/**
+ * A payment with all its lines. `ids`: its own, those of its lost disputes, and those of `held`: cases whose money it took out of
+ * suspense.
+ */
+type Group = { ids: string[]; held: string[]; lines: MatchedLine[]; subject: StatementSubject | null };
 
-/** Money in suspense that a transaction has claimed belongs to that transaction: both are one group. */
-async function readGroups(reader: Reader, connection: string, ids: string[]): Promise<Map<string, Group>> {
+/**
+ * Money in suspense that a transaction has claimed belongs to that transaction: both are one group. So does what its lost disputes gave
+ * back: the operator names the payment.
+ */
+async function readGroups(reader: Reader, connection: string, asked: string[]): Promise<Map<string, Group>> {
+  const disputes = await findLostDisputes(reader, asked);
+  const cases = new Set(disputes.map((each) => each.case_id));
+  const collections = disputes.map((each) => each.collection_id);
+  const ids = [...new Set([...asked.filter((id) => !cases.has(id)), ...collections])];
   const own = await linesOfGroups(reader, connection, ids);
   const subjects = new Map((await readSubjects(reader, connection, ids)).map((row) => [row.id, row]));
   const lined = new Set(own.map((line) => line.transactionId ?? ''));
@@ -359,7 +374,7 @@ async function readGroups(reader: Reader, connection: string, ids: string[]): Pr
   );
   const groups = new Map<string, Group>();
   const groupOf = (id: string) => {
-    const group = groups.get(id) ?? { ids: [id], lines: [], subject: subjects.get(id) ?? null };
+    const group = groups.get(id) ?? { ids: [id], held: [], lines: [], subject: subjects.get(id) ?? null };
     groups.set(id, group);
     return group;
   };
@@ -369,8 +384,12 @@ async function readGroups(reader: Reader, connection: string, ids: string[]): Pr
     const claimed = line.caseId === null ? undefined : claimedBy.get(line.caseId);
     const group = groupOf(claimed ?? line.transactionId ?? line.caseId ?? '');
     group.lines.push(line);
-    if (claimed && line.caseId && !group.ids.includes(line.caseId)) group.ids.push(line.caseId);
+    if (claimed && line.caseId && !group.ids.includes(line.caseId)) {
+      group.ids.push(line.caseId);
+      group.held.push(line.caseId);
+    }
   }
+  for (const { case_id: caseId, collection_id: id } of disputes) groups.get(id)?.ids.push(caseId);
   return groups;
 }
 

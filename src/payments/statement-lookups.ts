@@ -90,6 +90,25 @@ export function findRefunds(
   );
 }
 
+/** The lost disputes of these collections, and of those that these cases are about. Their money left under the id of the case. */
+export function findLostDisputes(
+  reader: Reader,
+  ids: readonly string[],
+): Promise<{ case_id: string; collection_id: string }[]> {
+  if (ids.length === 0) return Promise.resolve([]);
+  return reader.query(
+    `with named as (
+       select holder_id, id from ${TRANSACTION_KEYS.rows}
+       union
+       select d.holder_id, d.transaction_id from ${TRANSACTION_KEYS.rows}
+       join disputes d on d.holder_id = input.holder_id and d.case_id = input.id
+     )
+     select d.case_id, d.transaction_id as collection_id from named
+     join disputes d on d.holder_id = named.holder_id and d.transaction_id = named.id where d.status = 'lost'`,
+    TRANSACTION_KEYS.arrays(ids),
+  );
+}
+
 /** What a line says of a payment that names none of our ids. */
 export type StatementClue = {
   place: number;
