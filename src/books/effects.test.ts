@@ -92,6 +92,19 @@ describe('applying a statement', () => {
     assert.ok((margin?.earned ?? 0n) > 0n);
   });
 
+  test('a fee that a lost dispute gave back was not earned', async () => {
+    base.clock.advance(DAY_MS);
+    const collection = await books.collect();
+    await books.see(collection, paid(collection));
+    const span = await today();
+    const earned = async () => (await listMargins(ctx.db, span)).map((margin) => margin.earned);
+    assert.deepEqual(await earned(), [collection.fee]);
+    const dispute = { amount: null, reason: 'not delivered', reference: null, answerBy: null };
+    await openDispute(ctx, COMMAND_LINE, { ...dispute, collection: refOf(collection) });
+    await decideByTwo(ctx, ENGINE, await addTwoPeople(ctx), collection, 'dispute', 'dispute_lost');
+    assert.deepEqual(await earned(), [0n]);
+  });
+
   test('a line that says another amount opens a case and settles nothing', async () => {
     base.clock.advance(DAY_MS);
     const [known, open] = [await books.collect(), await books.collect()];
