@@ -101,6 +101,13 @@ describe('a refund through the API', () => {
     assert.equal(row?.count, 1n);
   });
 
+  test('with an Idempotency-Key is answered as the first, also where the first one took all there was', async () => {
+    const ref = await paid();
+    const replies = await Promise.all(Array.from({ length: 5 }, () => refund({ id: ref }, 'order-8')));
+    for (const { status, body } of replies) assert.equal(status, 200, JSON.stringify(body));
+    assert.equal(new Set(replies.map(({ data }) => data.ref)).size, 1);
+  });
+
   test('of what is not there, not paid, or another account’s is refused and reserves nothing', async () => {
     const unpaid = await client.signed(PATHS.collect, ugandanCollection('001'));
     await gateway.settle();

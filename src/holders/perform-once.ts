@@ -37,19 +37,19 @@ export async function performOnce(
   };
   const earlier = await find();
   if (earlier) return replay(earlier);
-  let keyTaken = false;
   const record: RecordOnce = async (tx, answer) => {
     const [fresh] = await spendSignatures(tx, [request]);
     if (!fresh) throw signatureReused(messages);
-    keyTaken = key !== null && !(await claimKey(tx, owner, name, key, answer, ctx.clock.now()));
+    const isTaken = key !== null && !(await claimKey(tx, owner, name, key, answer, ctx.clock.now()));
     // Everything is rolled back; the replay of the first answer spends the signature.
-    if (keyTaken) throw new Problem('overloaded', { retryAfterSeconds: 1 });
+    if (isTaken) throw new Problem('overloaded', { retryAfterSeconds: 1 });
   };
   try {
     const write = () => perform(record);
     return { data: await withPartitions(ctx, SIGNATURE_PARTITIONS, request.signedAt, write), replayed: false };
   } catch (error) {
-    const first = keyTaken ? await find() : null;
+    // Also where the effect was refused: the first request with this key may have taken the money, or the place, that it lacks.
+    const first = error instanceof Problem ? await find() : null;
     if (!first) throw error;
     return replay(first);
   }
