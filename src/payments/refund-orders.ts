@@ -249,10 +249,14 @@ export async function keepFee(tx: Tx, refundIds: string[]): Promise<void> {
   );
 }
 
-/** The operator says that it has reversed the payment, or never had it. Until that is settled, nothing more is given back. */
+/**
+ * The operator says that it has reversed the payment, also with another amount or receipt, or never had it. Until that is settled,
+ * nothing more is given back.
+ */
 export async function refuseContradicted(tx: Tx, holderId: bigint, collectionId: string): Promise<void> {
   const rows = await tx.query(
-    `select from cases where holder_id = $1 and transaction_id = $2 and kind = 'contradiction' and status = 'open'`,
+    `select from cases where holder_id = $1 and transaction_id = $2 and status = 'open'
+       and (kind = 'contradiction' or (kind in ('amount_mismatch', 'different_receipt') and detail ->> 'state' = 'reversed'))`,
     [holderId, collectionId],
   );
   if (rows.length > 0)

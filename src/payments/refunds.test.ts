@@ -316,6 +316,19 @@ describe('a refund', () => {
     assert.equal(await atOperator(), 0n);
   });
 
+  test('waits for people where the operator says that it took a part, or names another receipt', async () => {
+    const said = [
+      { receipt: null, amount: 30_000n, currency: CURRENCY },
+      { receipt: 'another', amount: AMOUNT, currency: CURRENCY },
+    ];
+    for (const reversal of said) {
+      const collection = await collected();
+      await apply(collection, { state: 'reversed', rawCode: '', message: '', ...reversal });
+      assert.equal(await statusOf(collection), 'success');
+      await assert.rejects(refund(collection), problemCode('refund_not_possible'));
+    }
+  });
+
   test('given in part before the operator reverses the collection: only the rest is reversed', async () => {
     await topUpSandbox(ctx, COMMAND_LINE, shop.holderId, CURRENCY, 50_000n);
     const collection = await collected();
