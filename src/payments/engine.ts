@@ -21,6 +21,7 @@ import { claimHints, concludeHint, forgetHint } from './operator-hints.ts';
 import type { Applied } from './outcomes.ts';
 import { type ClaimedJob, claimDue, postponeSubmit, rememberUnstarted, returnJobs } from './payment-jobs.ts';
 import { readPrepared } from './prepared-calls.ts';
+import { isContradicted } from './refund-orders.ts';
 import { isFinal, type Outcome } from './states.ts';
 import { refOf, type Transaction } from './transactions.ts';
 import { reportUnsent } from './unsent-submits.ts';
@@ -35,7 +36,7 @@ const MAX_QUEUED = 2_000;
 const CLAIM_LIMIT = 200;
 const ASKED_RECENTLY_MS = 2_000;
 const MAX_ASKED = 10_000;
-/** How long a payout of a suspended holder waits before it is looked at again; resuming the holder makes it due at once. */
+/** How long what must not leave now waits before it is looked at again; resuming a suspended holder makes it due at once. */
 const SUSPENDED_PAUSE_MS = 60_000;
 /** Payers wait for outcomes, so the rest is short; it leaves half of the time to requests. */
 const OUTCOME_REST = { times: 1, longestMs: 50 } as const;
@@ -178,12 +179,14 @@ function createAskLimit(ctx: PaymentsContext): (transactionId: string) => boolea
 }
 
 /**
- * Money does not leave a holder that is suspended or closed, nor a gateway whose database went back in time. Read from the database,
- * not from a cache.
+ * Money does not leave a holder that is suspended or closed, nor a gateway whose database went back in time, nor for a payment that the
+ * operator may have given back itself. Read from the database, not from a cache.
  */
-async function isFrozen(ctx: PaymentsContext, { direction, holder_id }: Transaction): Promise<boolean> {
+async function isFrozen(ctx: PaymentsContext, transaction: Transaction): Promise<boolean> {
+  const { direction, holder_id: holderId } = transaction;
   if (direction === 'collection') return false;
-  return (await findHolder(ctx.db, holder_id))?.status !== 'active' || (await readLostHead(ctx.db)) !== null;
+  if (direction === 'refund' && (await isContradicted(ctx.db, transaction))) return true;
+  return (await findHolder(ctx.db, holderId))?.status !== 'active' || (await readLostHead(ctx.db)) !== null;
 }
 
 function putBackLater(ctx: PaymentsContext, work: Work): void {

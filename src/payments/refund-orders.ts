@@ -249,18 +249,31 @@ export async function keepFee(tx: Tx, refundIds: string[]): Promise<void> {
   );
 }
 
-/**
- * The operator says that it has reversed the payment, also with another amount or receipt, or never had it. Until that is settled,
- * nothing more is given back.
- */
+/** A condition on `cases c`: the operator says that it has reversed the payment, also with another amount or receipt, or never had it. */
+const CONTRADICTS = `c.status = 'open' and (c.kind = 'contradiction'
+  or (c.kind in ('amount_mismatch', 'different_receipt') and c.detail ->> 'state' = 'reversed'))`;
+
+/** Until what the operator says is settled, nothing more of a collection is given back. */
 export async function refuseContradicted(tx: Tx, holderId: bigint, collectionId: string): Promise<void> {
   const rows = await tx.query(
-    `select from cases where holder_id = $1 and transaction_id = $2 and status = 'open'
-       and (kind = 'contradiction' or (kind in ('amount_mismatch', 'different_receipt') and detail ->> 'state' = 'reversed'))`,
+    `select from cases c where c.holder_id = $1 and c.transaction_id = $2 and ${CONTRADICTS}`,
     [holderId, collectionId],
   );
   if (rows.length > 0)
     throw notPossible('id', 'The operator contradicts the success of this payment. Its case must be resolved first.');
+}
+
+/** Whether a refund that was ordered before must wait for the same reason. */
+export async function isContradicted(
+  reader: Reader,
+  { holder_id: holderId, id }: Pick<Transaction, 'holder_id' | 'id'>,
+): Promise<boolean> {
+  const rows = await reader.query(
+    `select from refund_orders o join cases c on c.holder_id = o.holder_id and c.transaction_id = o.collection_id
+     where o.holder_id = $1 and o.transaction_id = $2 and ${CONTRADICTS} limit 1`,
+    [holderId, id],
+  );
+  return rows.length > 0;
 }
 
 /** Why a refund is refused, with the field of the request that it is about. */

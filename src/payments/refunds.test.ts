@@ -316,6 +316,18 @@ describe('a refund', () => {
     assert.equal(await atOperator(), 0n);
   });
 
+  test('not sent yet when the operator reverses the collection: waits for people, and can be cancelled', async () => {
+    const collection = await collected();
+    const request = { collection: refOf(collection), amount: null };
+    const asked = await createRefund(ctx, { wake: () => undefined }, COMMAND_LINE, shop.holderId, request);
+    await apply(collection, { state: 'reversed', receipt: null, rawCode: '', message: '' });
+    assert.deepEqual(await casesOf(collection), ['contradiction']);
+    await work(3);
+    assert.deepEqual([await statusOf(asked), calls], ['pending', []]);
+    await cancelRefund(ctx, COMMAND_LINE, shop.holderId, refOf(asked));
+    assert.deepEqual([await statusOf(asked), await reserved()], ['failed', 0n]);
+  });
+
   test('waits for people where the operator says that it took a part, or names another receipt', async () => {
     const said = [
       { receipt: null, amount: 30_000n, currency: CURRENCY },
