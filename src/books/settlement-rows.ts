@@ -1,5 +1,6 @@
 // The rows of settlements, and their lists.
 
+import { listInactiveHolders } from '../holders/holders.ts';
 import { readTransactions } from '../payments/transactions.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
@@ -7,6 +8,8 @@ import { holderOfUuid, publicId, uuidFromPublicId } from '../platform/ids.ts';
 import type { Destination } from './settlement-rules.ts';
 
 export const MAX_SETTLEMENTS_LISTED = 1_000;
+/** Of one file for a bank. One that was cut would look whole. */
+const MAX_TRANSFERS = 100_000;
 
 export type SettlementStatus = 'waiting' | 'proposed' | 'paid' | 'cancelled' | 'payout';
 
@@ -143,6 +146,24 @@ export function listSettlements(reader: Reader, filter: SettlementFilter): Promi
      order by taken_at desc, id desc limit $4`,
     [holderId ?? null, currency ?? null, statuses ?? null, Math.min(limit, MAX_SETTLEMENTS_LISTED)],
   );
+}
+
+/** `held`: those of holders that are suspended or closed, which no money leaves. */
+export type TransfersToMake = { ready: Settlement[]; held: Settlement[] };
+
+/** Every settlement in a currency that waits for its transfer, the oldest first. */
+export async function listTransfersToMake(reader: Reader, currency: string): Promise<TransfersToMake> {
+  const waiting = await reader.query<Settlement>(
+    `select ${COLUMNS} from settlements where status = 'waiting' and currency = $1 order by taken_at, id limit ${MAX_TRANSFERS}`,
+    [currency],
+  );
+  if (waiting.length === MAX_TRANSFERS)
+    throw new Error(`more than ${MAX_TRANSFERS} settlements wait for their transfer`);
+  const inactive = await listInactiveHolders(reader, [...new Set(waiting.map((each) => each.holder_id))]);
+  return {
+    ready: waiting.filter((each) => !inactive.has(each.holder_id)),
+    held: waiting.filter((each) => inactive.has(each.holder_id)),
+  };
 }
 
 /** What became of it, for people. That of a payout is what became of the payout. */

@@ -29,7 +29,13 @@ import { reconcile } from './matching.ts';
 import { bookOperatorSettlement, proposeSettlements } from './operator-settlements.ts';
 import { type Confirmer, cancelSettlement, confirmSettlement, rejectTransfer } from './settlement-decisions.ts';
 import { reportSettlement, writeBatch, writeReport } from './settlement-report.ts';
-import { listSettlements, readStates, requireSettlement, settlementRef } from './settlement-rows.ts';
+import {
+  listSettlements,
+  listTransfersToMake,
+  readStates,
+  requireSettlement,
+  settlementRef,
+} from './settlement-rows.ts';
 import {
   findSettlementRule,
   nextSettlement,
@@ -346,6 +352,21 @@ describe('a wallet is settled to a bank', () => {
     const lines = writeBatch(waiting).trim().split('\r\n');
     assert.equal(lines.length, waiting.length + 1);
     for (const each of waiting) assert.equal(lines.filter((line) => line.includes(settlementRef(each))).length, 1);
+  });
+
+  test('no transfer is made for a suspended holder', async () => {
+    const shop = await createShop(ctx, 'Suspended');
+    await rule(TO_BANK, shop.holderId);
+    await collected(70_000n, shop);
+    const taken = await settle('suspended', {}, shop.holderId);
+    assert.ok(taken.outcome === 'taken');
+    const waits = async () => {
+      const { ready, held } = await listTransfersToMake(ctx.db, CURRENCY);
+      return [ready, held].map((rows) => rows.some(({ id }) => id === taken.settlement.id));
+    };
+    assert.deepEqual(await waits(), [true, false]);
+    await setHolderStatus(ctx, COMMAND_LINE, shop.holderId, 'suspended');
+    assert.deepEqual(await waits(), [false, true]);
   });
 });
 

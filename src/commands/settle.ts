@@ -255,14 +255,19 @@ function addBatch(group: Command, terminal: Terminal): void {
       const { day } = options;
       if (day !== undefined && !isCalendarDay(day))
         throw new CommandError('Give a day, for instance 2026-11-14.', EXIT.usage);
-      const csv = await withContext(terminal, async (ctx) => {
-        const [{ writeBatch }, { listSettlements }] = await Promise.all([
+      const { csv, held } = await withContext(terminal, async (ctx) => {
+        const [{ writeBatch }, { listTransfersToMake, settlementRef }] = await Promise.all([
           import('../books/settlement-report.ts'),
           import('../books/settlement-rows.ts'),
         ]);
-        const rows = await listSettlements(ctx.db, { currency: currency.toUpperCase(), statuses: ['waiting'] });
-        return writeBatch(rows.filter((row) => day === undefined || dayIn('UTC', row.taken_at) === day));
+        const transfers = await listTransfersToMake(ctx.db, currency.toUpperCase());
+        const isOfDay = (row: Settlement) => day === undefined || dayIn('UTC', row.taken_at) === day;
+        return {
+          csv: writeBatch(transfers.ready.filter(isOfDay)),
+          held: transfers.held.filter(isOfDay).map(settlementRef),
+        };
       });
       terminal.out(csv.trimEnd());
+      if (held.length > 0) terminal.say(`Left out, because the holder is suspended or closed: ${held.join(', ')}.`);
     });
 }

@@ -131,6 +131,14 @@ export async function holderNames(reader: Reader, ids: readonly bigint[]): Promi
   return new Map(rows.map((row) => [row.id, row.name]));
 }
 
+/** Those of some holders that are suspended or closed. */
+export async function listInactiveHolders(reader: Reader, ids: readonly bigint[]): Promise<Set<bigint>> {
+  const rows = await reader.query<{ id: bigint }>(`select id from holders where id = any ($1) and status <> 'active'`, [
+    ids,
+  ]);
+  return new Set(rows.map((row) => row.id));
+}
+
 /** The oldest active holder with this name. */
 export async function findActiveHolder(reader: Reader, name: string): Promise<Holder | null> {
   const [holder] = await reader.query<Holder>(
