@@ -62,6 +62,9 @@ describe('settlements in the console', () => {
     const report = await finance.get(`/console/settlements/${ref}/report`);
     assert.equal(report.headers.get('content-type'), 'text/csv; charset=utf-8');
     assert.ok(report.text.includes(ref));
+    const balances = await finance.get('/console/balances/KES');
+    assert.ok(balances.text.includes(`href="/console/settlements/${ref}"`));
+    assert.ok((await finance.get('/console/balances/KES/statement.csv')).text.includes(`"settlement","${ref}"`));
     const other = await addPerson(gateway, (await createShop(gateway.ctx, 'Other')).holderId, 'owner');
     assert.equal((await other.get(`/console/settlements/${ref}`)).status, 404);
     assert.equal((await other.get(`/console/settlements/${ref}/report`)).status, 404);

@@ -1,6 +1,7 @@
 // Balances: the wallets, and the statement of one with its running balance, its balance on a day and its CSV export.
 
 import type { FastifyReply } from 'fastify';
+import { settlementRef } from '../books/settlement-rows.ts';
 import { walletAvailable } from '../ledger/chart.ts';
 import { balanceAt, balancesOf, type StatementLine, statement, type WalletBalance } from '../ledger/ledger.ts';
 import { type HeldMoney, listHeldMoney } from '../payments/rolling-reserve.ts';
@@ -236,13 +237,26 @@ function statementTable(request: HolderRequest, currency: string, lines: readonl
   );
 }
 
-/** Money of a dispute is posted under the id of its case. */
-function lineLink({ kind, transactionId }: StatementLine): HtmlValue {
-  if (kind === 'sandbox_top_up') return '';
-  if (!kind.startsWith('dispute_') || kind.startsWith('dispute_cover'))
-    return transactionLink(refOf({ id: transactionId }));
-  const id = publicId('case', transactionId);
-  return html`<a href="/console/cases/${id}"><code>${id}</code></a>`;
+type LineOwner = { ref: string; pages: 'transactions' | 'settlements' | 'cases' | null };
+
+/** What a line belongs to: mostly a transaction. Money of a settlement, a dispute or suspense is posted under the id of that. */
+function ownerOf({ kind, transactionId }: StatementLine): LineOwner {
+  if (kind === 'sandbox_top_up') return { ref: '', pages: null };
+  if (kind === 'settlement' || kind === 'settlement_release')
+    return { ref: settlementRef({ id: transactionId }), pages: 'settlements' };
+  // The case of money in suspense is the gateway's own.
+  if (kind.startsWith('suspense_')) return { ref: publicId('case', transactionId), pages: null };
+  if (kind.startsWith('dispute_') && !kind.startsWith('dispute_cover'))
+    return { ref: publicId('case', transactionId), pages: 'cases' };
+  return { ref: refOf({ id: transactionId }), pages: 'transactions' };
+}
+
+function lineLink(line: StatementLine): HtmlValue {
+  const { ref, pages } = ownerOf(line);
+  if (pages === 'transactions') return transactionLink(ref);
+  return pages === null
+    ? ref && html`<code>${ref}</code>`
+    : html`<a href="/console/${pages}/${ref}"><code>${ref}</code></a>`;
 }
 
 async function exportStatement(request: HolderRequest): Promise<FastifyReply> {
@@ -267,7 +281,7 @@ async function* eachLine(request: HolderRequest, currency: string): AsyncGenerat
       yield lines.map((line) => [
         dateTimeSeconds(line.postedAt),
         line.kind,
-        refOf({ id: line.transactionId }),
+        ownerOf(line).ref,
         formatAmount(line.change),
         formatAmount(line.balance),
         currency,
