@@ -41,8 +41,9 @@ export async function endDispute(
     at,
   ]);
   const group = isLost ? lostGroup(dispute, transaction) : { transfers: disputeWon(factOf(dispute)), mayBorrow: false };
-  const isWhole = isLost && givenBack(totals) >= transaction.amount;
-  const events = isWhole ? await reverse(tx, ctx, evidence, transaction, group) : await move(tx, ctx, group, at);
+  // A refund that succeeded late may have reversed the collection already: then both have given it back.
+  const reverses = isLost && transaction.status === 'success' && givenBack(totals) >= transaction.amount;
+  const events = reverses ? await reverse(tx, ctx, evidence, transaction, group) : await move(tx, ctx, group, at);
   await settleCaseMoney(tx, [{ caseId: each.id, amount: dispute.amount, ...note }], at);
   return events;
 }

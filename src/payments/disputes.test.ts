@@ -32,6 +32,7 @@ import type { Observation } from '../rails/rail.ts';
 import { findCase } from './cases.ts';
 import type { DecisionAction } from './decision-rows.ts';
 import { approveDecision, type Decider, decisionsFor, proposeDecision } from './decisions.ts';
+import { applyDisputeNotice } from './dispute-notices.ts';
 import {
   addDisputeEvidence,
   type Dispute,
@@ -296,6 +297,25 @@ describe('a dispute', () => {
     const open = await acceptCollection(ctx, engine, collectionOrder(owner, RAIL, { amount: AMOUNT, fee: FEE }));
     await engine.idle();
     await assert.rejects(dispute(open), Problem);
+  });
+
+  test('that the operator wins after a refund succeeded late takes the money a second time', async () => {
+    const collection = await collected();
+    const failed = await createRefund(ctx, engine, COMMAND_LINE, shop.holderId, {
+      collection: refOf(collection),
+      amount: null,
+    });
+    await engine.idle();
+    await apply(failed, { state: 'failed', failureCode: 'UNSPECIFIED', rawCode: '', message: '' });
+    const opened = await dispute(collection, { reference: 'NOTICE-LATE' });
+    await apply(failed, { state: 'succeeded', receipt: `R-${failed.id}` });
+    assert.equal(await statusOf(collection), 'reversed');
+    const notice = { id: 'NOTICE-LATE', state: 'lost', amount: null, currency: null } as const;
+    const said = { ...notice, reason: '', message: 'The bank took it.', answerBy: null };
+    const report = { rail: RAIL, transactionId: collection.id, notice: said, raw: '' };
+    await ctx.db.transaction((tx) => applyDisputeNotice(tx, ctx, report));
+    assert.equal((await findDispute(ctx.db, opened.case_id))?.status, 'lost');
+    assert.deepEqual([await disputed(), await atOperator(), await debt()], [0n, -AMOUNT, AMOUNT]);
   });
 
   test('takes evidence of its own holder until it has ended, and keeps the holder open', async () => {
