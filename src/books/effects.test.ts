@@ -126,6 +126,32 @@ describe('applying a statement', () => {
     );
   });
 
+  test('a line that names the collection is that of the refund that was paid and has no line yet', async () => {
+    base.clock.advance(DAY_MS);
+    const collection = await books.collect();
+    await books.see(collection, paid(collection));
+    const back = { gross: 2_000n, kind: 'reversal', direction: 'out', reference: receiptOf(collection) } as const;
+    await addStatement(base, 'refunded', [{ gross: collection.amount, receipt: receiptOf(collection) }]);
+    const span = await today();
+    // The same amount each time: one waits, one is paid and one waits again; and one is paid after the first has its line.
+    const waits = [await books.refund(collection, 2_000n)];
+    for (const receipt of ['REF-1', 'REF-2']) {
+      const given = await books.refund(collection, 2_000n);
+      await books.see(given, paid(given));
+      waits.push(await books.refund(collection, 2_000n));
+      await addStatement(base, receipt, [{ ...back, receipt }]);
+      await reconcile(ctx, span);
+      const all = await listBreaks(ctx.db, { status: 'open', connection: CONNECTION }, 100);
+      assert.deepEqual(
+        all.filter(({ opened_at: at }) => at >= span.from).map(({ kind }) => kind),
+        [],
+        receipt,
+      );
+      assert.deepEqual(await applyEffects(ctx, COMMAND_LINE, span), NOTHING);
+    }
+    for (const each of waits) assert.equal((await now(each))?.status, 'pending');
+  });
+
   test('the line of a lost dispute is explained by the dispute, and takes nothing more', async () => {
     base.clock.advance(DAY_MS);
     const collection = await books.collect();

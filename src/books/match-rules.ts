@@ -56,11 +56,15 @@ export type LineMatch = {
 
 type Found = { subject: StatementSubject; rule: MatchRule } | { caseId: string; rule: MatchRule };
 
+/** Which legs ("<id> <leg>") of transactions have a line already. */
+type TakenLegs = (ids: string[]) => Promise<ReadonlySet<string>>;
+
 /** What a page of lines is about, by the rules that need no search. Lines that none of them matches are absent. */
 export async function matchByIds(
   reader: Reader,
   connection: string,
   lines: readonly OperatorLine[],
+  takenLegs: TakenLegs,
 ): Promise<LineMatch[]> {
   const own = lines.map((line) => ownIds(line));
   const receipts = [...new Set(lines.flatMap(({ receipt, reference }) => [receipt ?? [], reference ?? []].flat()))];
@@ -82,7 +86,7 @@ export async function matchByIds(
       byAccountReference(line, ordersOf, subjects);
     return best ? [toMatch(line, best)] : [];
   });
-  return await redirectToRefunds(reader, found);
+  return await redirectToRefunds(reader, found, takenLegs);
 }
 
 /** Our own ids in the two fields of a line, in every form that rails send them in. */
@@ -174,12 +178,19 @@ function legOf({ kind, direction }: OperatorLine, of: StatementSubject['directio
   return (of === 'collection') === (direction === 'in') ? 'payment' : 'reversal';
 }
 
-/** Operators name the collection where they give it back for us. Each refund takes one line, the oldest first. */
-async function redirectToRefunds(reader: Reader, matches: LineMatch[]): Promise<LineMatch[]> {
+/** Of several refunds with one amount: what was paid has a line before what may still be paid. */
+const PAID_FIRST: readonly string[] = ['success', 'processing', 'pending', 'failed'];
+
+/** Operators name the collection where they give it back for us. Each refund takes one line, the paid and then the oldest first. */
+async function redirectToRefunds(reader: Reader, matches: LineMatch[], takenLegs: TakenLegs): Promise<LineMatch[]> {
   const reversals = matches.filter(({ leg, line }) => leg === 'reversal' && line.direction === 'out');
   const ids = [...new Set(reversals.flatMap(({ transactionId }) => transactionId ?? []))];
-  const refunds = await findRefunds(reader, ids);
-  if (refunds.length === 0) return matches;
+  const found = await findRefunds(reader, ids);
+  if (found.length === 0) return matches;
+  const lined = await takenLegs(found.map((refund) => refund.id));
+  const refunds = found
+    .filter((refund) => !lined.has(`${refund.id} payment`))
+    .toSorted((one, other) => PAID_FIRST.indexOf(one.status) - PAID_FIRST.indexOf(other.status));
   const taken = new Set(matches.flatMap(({ transactionId }) => transactionId ?? []));
   return matches.map((match) => {
     if (!reversals.includes(match)) return match;
@@ -194,14 +205,14 @@ async function redirectToRefunds(reader: Reader, matches: LineMatch[]): Promise<
 
 /**
  * Matches by the operator's id of the request, then by amount, number and time. `hasRival` says of which lines another one has
- * the same clues, `takenLegs` which legs ("<id> <leg>") of transactions have a line already.
+ * the same clues.
  */
 export async function matchBySearch(
   reader: Reader,
   connection: string,
   lines: readonly OperatorLine[],
   hasRival: (line: OperatorLine) => boolean,
-  takenLegs: (ids: string[]) => Promise<ReadonlySet<string>>,
+  takenLegs: TakenLegs,
 ): Promise<LineMatch[]> {
   const candidates = await findCandidates(reader, connection, lines.map(clueOf));
   const taken = await takenLegs([...new Set(candidates.map(({ id }) => id))]);

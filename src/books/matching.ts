@@ -213,7 +213,9 @@ async function* openPages(work: Work): AsyncGenerator<OpenLine[]> {
 
 async function matchPage({ ctx, connection, calendar }: Work, lines: OpenLine[]): Promise<void> {
   if (lines.length === 0) return;
-  const byIds = isBankPlace(connection) ? [] : await matchByIds(ctx.db, connection, lines);
+  const byIds = isBankPlace(connection)
+    ? []
+    : await matchByIds(ctx.db, connection, lines, (ids) => takenLegs(ctx.db, ids));
   const known = new Set(byIds.map(({ line }) => line));
   const settled = await matchSettlements(
     ctx.db,

@@ -76,7 +76,7 @@ export function findOrders(
   );
 }
 
-/** The refunds of these collections. */
+/** The refunds of these collections, the oldest first. */
 export function findRefunds(
   reader: Reader,
   collectionIds: readonly string[],
@@ -85,7 +85,8 @@ export function findRefunds(
   return reader.query(
     `select ${SUBJECT_COLUMNS}, o.collection_id from ${TRANSACTION_KEYS.rows}
      join refund_orders o on o.holder_id = input.holder_id and o.collection_id = input.id
-     join transactions t on t.holder_id = o.holder_id and t.id = o.transaction_id`,
+     join transactions t on t.holder_id = o.holder_id and t.id = o.transaction_id
+     order by t.id`,
     TRANSACTION_KEYS.arrays(collectionIds),
   );
 }
