@@ -152,6 +152,31 @@ describe('applying a statement', () => {
     for (const each of waits) assert.equal((await now(each))?.status, 'pending');
   });
 
+  test('the line of a reversal is not that of a refund that failed before', async () => {
+    base.clock.advance(DAY_MS);
+    const collection = await books.collect();
+    await books.see(collection, paid(collection));
+    const failed = await books.refund(collection, null);
+    await books.see(failed, { state: 'failed', failureCode: 'UNSPECIFIED', rawCode: '', message: '' });
+    await books.see(collection, { state: 'reversed', receipt: null, rawCode: '', message: '' });
+    await addStatement(base, 'reversed', [
+      { gross: collection.amount, receipt: receiptOf(collection) },
+      {
+        gross: collection.amount,
+        kind: 'reversal',
+        direction: 'out',
+        reference: receiptOf(collection),
+        receipt: 'RV-1',
+      },
+    ]);
+    const span = await today();
+    await reconcile(ctx, span);
+    const wallets = await balancesOf(ctx.db, collection.holder_id);
+    assert.deepEqual(await applyEffects(ctx, COMMAND_LINE, span), NOTHING);
+    assert.deepEqual(await balancesOf(ctx.db, collection.holder_id), wallets);
+    assert.equal((await now(failed))?.status, 'failed');
+  });
+
   test('the line of a lost dispute is explained by the dispute, and takes nothing more', async () => {
     base.clock.advance(DAY_MS);
     const collection = await books.collect();

@@ -180,6 +180,8 @@ function legOf({ kind, direction }: OperatorLine, of: StatementSubject['directio
 
 /** Of several refunds with one amount: what was paid has a line before what may still be paid. */
 const PAID_FIRST: readonly string[] = ['success', 'processing', 'pending', 'failed'];
+/** Such a refund explains money that left only where nothing else does. */
+const NOT_PAID: readonly string[] = ['pending', 'failed'];
 
 /** Operators name the collection where they give it back for us. Each refund takes one line, the paid and then the oldest first. */
 async function redirectToRefunds(reader: Reader, matches: LineMatch[], takenLegs: TakenLegs): Promise<LineMatch[]> {
@@ -190,6 +192,7 @@ async function redirectToRefunds(reader: Reader, matches: LineMatch[], takenLegs
   const lined = await takenLegs(found.map((refund) => refund.id));
   const refunds = found
     .filter((refund) => !lined.has(`${refund.id} payment`))
+    .filter((refund) => !refund.given_back || !NOT_PAID.includes(refund.status))
     .toSorted((one, other) => PAID_FIRST.indexOf(one.status) - PAID_FIRST.indexOf(other.status));
   const taken = new Set(matches.flatMap(({ transactionId }) => transactionId ?? []));
   return matches.map((match) => {

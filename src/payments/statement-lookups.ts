@@ -76,15 +76,19 @@ export function findOrders(
   );
 }
 
+/** `given_back`: the collection was reversed by its operator, or is or was disputed: money that left may have nothing to do with it. */
+type RefundSubject = StatementSubject & { collection_id: string; given_back: boolean };
+
 /** The refunds of these collections, the oldest first. */
-export function findRefunds(
-  reader: Reader,
-  collectionIds: readonly string[],
-): Promise<(StatementSubject & { collection_id: string })[]> {
+export function findRefunds(reader: Reader, collectionIds: readonly string[]): Promise<RefundSubject[]> {
   if (collectionIds.length === 0) return Promise.resolve([]);
   return reader.query(
-    `select ${SUBJECT_COLUMNS}, o.collection_id from ${TRANSACTION_KEYS.rows}
+    `select ${SUBJECT_COLUMNS}, o.collection_id, r.disputed + r.dispute_lost > 0
+       or (c.status = 'reversed' and r.refunded + r.refunded_late < c.amount) as given_back
+     from ${TRANSACTION_KEYS.rows}
      join refund_orders o on o.holder_id = input.holder_id and o.collection_id = input.id
+     join refund_totals r on r.holder_id = o.holder_id and r.collection_id = o.collection_id
+     join transactions c on c.holder_id = o.holder_id and c.id = o.collection_id
      join transactions t on t.holder_id = o.holder_id and t.id = o.transaction_id
      order by t.id`,
     TRANSACTION_KEYS.arrays(collectionIds),
