@@ -2,6 +2,7 @@
 // it agrees with the platform's own parser.
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { JsonError, type JsonValue, parseStrictJson } from './strict-json.ts';
@@ -161,6 +162,22 @@ describe('strict JSON', () => {
       }),
       { numRuns: 2_000 },
     );
+  });
+
+  test('a number with millions of digits is read to its end, in time that grows with its length alone', () => {
+    const zeros = `'0'.repeat(3_000_000)`;
+    const program = `
+      import { parseStrictJson } from ${JSON.stringify(new URL('./strict-json.ts', import.meta.url))};
+      for (const text of [\`[0.1\${${zeros}}1]\`, \`[0.1\${${zeros}}]\`])
+        try {
+          process.stdout.write(JSON.stringify(parseStrictJson(Buffer.from(text))));
+        } catch (error) {
+          process.stdout.write(error.message);
+        }
+    `;
+    // In a process that is given up: the square of this length would be hours.
+    const read = spawnSync(process.execPath, ['--input-type=module', '-e', program], { timeout: 60_000 });
+    assert.match(String(read.stdout), /^the number has more digits than can be kept exactly.*\[0\.1\]$/);
   });
 
   test('digits are never lost: a number is kept exactly or refused', () => {

@@ -338,5 +338,8 @@ function significantDigits(written: string): string {
   const withoutLeading = digits.replace(/^0+/, '');
   if (withoutLeading === '') return '0';
   const point = whole.length + Number(match?.[3] ?? 0) - (digits.length - withoutLeading.length);
-  return `${withoutLeading.replace(/0+$/, '')}@${point}`;
+  // No expression: one that looks for zeros at the end begins anew at every zero, and a stranger may send thousands.
+  let end = withoutLeading.length;
+  while (withoutLeading.charCodeAt(end - 1) === ZERO) end--;
+  return `${withoutLeading.slice(0, end)}@${point}`;
 }
