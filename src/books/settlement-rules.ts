@@ -30,7 +30,7 @@ type BankDestination = {
   readonly account: string;
   readonly name: string;
 };
-type MobileDestination = {
+export type MobileDestination = {
   readonly kind: 'mobile';
   readonly mobile: string;
   readonly method: string;

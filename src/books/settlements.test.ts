@@ -9,7 +9,9 @@ import { createTestContext, type TestContext } from '../../test/harness.ts';
 import { CURRENCY, silentRail, withPayments } from '../../test/payments.ts';
 import { createShop } from '../../test/shop.ts';
 import { createRandom } from '../../test/simulation/random.ts';
-import { COMMAND_LINE } from '../holders/audit.ts';
+import { setPayoutApproval } from '../holders/approval-rules.ts';
+import { type Actor, COMMAND_LINE } from '../holders/audit.ts';
+import { addMember } from '../holders/members.ts';
 import { bankPlace, operatorFees, settlementPayable, walletAvailable } from '../ledger/chart.ts';
 import { clearingAt } from '../ledger/clearing.ts';
 import { balanceAt, balancesOf } from '../ledger/ledger.ts';
@@ -17,6 +19,7 @@ import type { PaymentsContext } from '../payments/context.ts';
 import { listDebts } from '../payments/debts.ts';
 import { listDisputes, openDispute } from '../payments/disputes.ts';
 import { setHolderStatus } from '../payments/holder-status.ts';
+import { approvePayout } from '../payments/order-decisions.ts';
 import { setReserveRule } from '../payments/rolling-reserve.ts';
 import { findTransaction, refOf } from '../payments/transactions.ts';
 import { DAY_MS } from '../platform/clock.ts';
@@ -388,6 +391,31 @@ describe('a wallet is settled to a phone', () => {
     assert.deepEqual([...(await readStates(ctx.db, [settlement])).values()], ['sending']);
     if (payout) await books.see(payout, paid(payout));
     assert.deepEqual([...(await readStates(ctx.db, [settlement])).values()], ['paid']);
+    assert.deepEqual(await differencesOf(base), []);
+  });
+});
+
+describe('where payouts need a second person', () => {
+  test('the owner who set the number cannot approve what is sent to it', async () => {
+    const shop = await createShop(ctx, 'Two owners');
+    const { holderId } = shop;
+    const owner = async (name: string): Promise<Actor> => {
+      const email = `${name}.${holderId}@example.org`;
+      const { id } = await addMember(ctx, COMMAND_LINE, { email, name, holderId, role: 'owner' });
+      return { memberId: id, name: email };
+    };
+    const [ama, kofi] = [await owner('ama'), await owner('kofi')];
+    await setPayoutApproval(ctx, ama, holderId, true);
+    await setSettlementRule(ctx, ama, holderId, { ...TO_PHONE, schedule: 'daily' });
+    await collected(250_000n, shop);
+    base.clock.advance(2 * DAY_MS);
+    await settleDue(ctx, ENGINE);
+    const [settlement] = await listSettlements(ctx.db, { holderId });
+    const payout = await findTransaction(ctx.db, holderId, settlement?.transaction_id ?? '');
+    assert.ok(payout);
+    await assert.rejects(approvePayout(ctx, ENGINE, ama, holderId, refOf(payout)), /somebody other than the person/);
+    await approvePayout(ctx, ENGINE, kofi, holderId, refOf(payout));
+    await setSettlementRule(ctx, ama, holderId, TO_PHONE);
     assert.deepEqual(await differencesOf(base), []);
   });
 });

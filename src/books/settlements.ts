@@ -4,6 +4,7 @@
 
 import { type Actor, recordAudit } from '../holders/audit.ts';
 import { requireActiveHolder } from '../holders/holders.ts';
+import { findMemberByEmail } from '../holders/members.ts';
 import { lockAccounts } from '../ledger/accounts.ts';
 import { accountKey, disputeShortfall, holderReceivable, walletAvailable } from '../ledger/chart.ts';
 import { post } from '../ledger/ledger.ts';
@@ -28,7 +29,7 @@ import {
   type Settlement,
   settlementRef,
 } from './settlement-rows.ts';
-import { type Destination, findSettlementRule, type SettlementRule } from './settlement-rules.ts';
+import { findSettlementRule, type MobileDestination, type SettlementRule } from './settlement-rules.ts';
 
 export type SettlementRequest = {
   holderId: bigint;
@@ -64,7 +65,7 @@ export async function takeSettlement(
   const result =
     rule.destination.kind === 'bank'
       ? await ctx.db.transaction((tx) => takeForBank(tx, ctx, actor, request))
-      : await takeForMobile(ctx, engine, actor, request, rule.destination);
+      : await takeForMobile(ctx, engine, actor, request, { ...rule, destination: rule.destination });
   failpoint('settlement-taken');
   return result;
 }
@@ -172,9 +173,11 @@ async function takeForMobile(
   engine: Waker,
   actor: Actor,
   request: SettlementRequest,
-  destination: Destination & { kind: 'mobile' },
+  { destination, updated_by: setBy }: SettlementRule & { destination: MobileDestination },
 ): Promise<SettlementResult> {
   const { holderId, currency } = request;
+  // Who set the number decided where the money goes, so it takes another person to approve it.
+  const wantedBy = (await findMemberByEmail(ctx.db, setBy))?.id ?? null;
   const planned = await planPayout(ctx, request, destination);
   if (planned.outcome !== 'planned') return planned;
   const { order, owed } = planned;
@@ -182,11 +185,12 @@ async function takeForMobile(
   const taken: Settlement[] = [];
   try {
     const [result] = await orderPayouts(ctx, engine, actor, holderId, [order], {
+      wantedBy,
       async within(tx) {
         const { rule, period, known } = await openPeriod(tx, ctx, request);
         if (known) throw new KnownSettlementError(known);
-        if (rule.destination.kind !== 'mobile' || rule.destination.mobile !== destination.mobile)
-          throw invalid('The destination was changed meanwhile.');
+        const isSame = rule.destination.kind === 'mobile' && rule.destination.mobile === destination.mobile;
+        if (!isSame || rule.updated_by !== setBy) throw invalid('The destination was changed meanwhile.');
         opened = { period };
       },
       async written(tx, [payout]) {
@@ -224,7 +228,7 @@ type PlannedPayout = { outcome: 'planned'; order: PayoutOrder; owed: bigint };
 async function planPayout(
   ctx: PaymentsContext,
   request: SettlementRequest,
-  destination: Destination & { kind: 'mobile' },
+  destination: MobileDestination,
 ): Promise<PlannedPayout | SettlementResult> {
   const { holderId, currency } = request;
   const method = ctx.catalog.methods.get(destination.method);

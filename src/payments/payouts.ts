@@ -32,6 +32,8 @@ type OrderOptions = {
   within?: (tx: Tx) => Promise<void>;
   /** Called with the payouts that were written, in the same transaction. */
   written?: (tx: Tx, payouts: readonly Transaction[]) => Promise<void>;
+  /** The member whose wish is carried out, and who cannot approve it, where that is not who orders. */
+  wantedBy?: bigint | null;
 };
 
 /**
@@ -88,7 +90,8 @@ async function writeOrders(
   if (covered.length === 0) throw new NothingCoveredError('the wallet covers none of the payouts');
   await takeForPayouts(tx, ctx, options.rules, actor, holderId, covered);
   await refuseRepeats(tx, ctx, holderId, orders, options.confirmedRepeats ?? ALL_REPEATS);
-  const written = await writePayouts(tx, actor, holderId, covered, { batchId: null, needsApproval, at });
+  const { wantedBy = null } = options;
+  const written = await writePayouts(tx, actor, holderId, covered, { batchId: null, needsApproval, at, wantedBy });
   await options.written?.(tx, written);
   const byId = new Map(written.map((row) => [row.id, row]));
   return planned.map(({ id }): PayoutResult => {
@@ -132,6 +135,7 @@ export function takeForPayouts(
 }
 
 type CoveredPayout = PlannedPayout & { balance: bigint | null };
+type OrderFacts = { batchId: string | null; needsApproval: boolean; at: Date; wantedBy?: bigint | null };
 
 /** Writes payouts whose money is reserved, with their orders and jobs. */
 export async function writePayouts(
@@ -139,7 +143,7 @@ export async function writePayouts(
   actor: Actor,
   holderId: bigint,
   payouts: readonly CoveredPayout[],
-  given: { batchId: string | null; needsApproval: boolean; at: Date },
+  given: OrderFacts,
 ): Promise<Transaction[]> {
   const integration = await findActiveIntegration(tx, holderId);
   const rows = payouts.map(
@@ -177,10 +181,11 @@ async function insertPayouts(
   tx: Tx,
   actor: Actor,
   rows: PayoutInsert[],
-  { batchId, needsApproval, at }: { batchId: string | null; needsApproval: boolean; at: Date },
+  { batchId, needsApproval, at, wantedBy }: OrderFacts,
 ): Promise<void> {
   const approval = needsApproval ? 'waiting' : 'not_needed';
-  await tx.query(INSERT_PAYOUTS, [at, batchId, approval, actor.name, actor.memberId, ...PAYOUTS.arrays(rows)]);
+  const memberId = actor.memberId ?? wantedBy ?? null;
+  await tx.query(INSERT_PAYOUTS, [at, batchId, approval, actor.name, memberId, ...PAYOUTS.arrays(rows)]);
   await recordAudits(
     tx,
     rows.map((row) => ({

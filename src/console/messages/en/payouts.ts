@@ -20,7 +20,8 @@ export const payouts = {
     approve: 'Approve',
     needsApproval: 'Needs approval',
     notSent: 'Not sent yet',
-    needsSecondApprover: 'You created this payout. Another owner or finance member must approve it.',
+    needsSecondApprover:
+      'You created this payout, or set the number it is sent to. Another owner or finance member must approve it.',
     cancel: 'Cancel payout',
     cancelMeaning: 'The payout has not been sent. Its money becomes available again.',
     detectMethod: 'detect from the number',

@@ -21,7 +21,8 @@ export const payouts: Pick<ConsoleMessages, 'payouts' | 'approval' | 'refunds'> 
     approve: 'Approuver',
     needsApproval: 'À approuver',
     notSent: 'À envoyer',
-    needsSecondApprover: 'Vous avez créé ce virement. Un autre propriétaire ou membre des finances doit l’approuver.',
+    needsSecondApprover:
+      'Vous avez créé ce virement, ou choisi son numéro. Un autre propriétaire ou membre des finances doit l’approuver.',
     cancel: 'Annuler le virement',
     cancelMeaning: 'Le virement n’a pas été envoyé. Son argent redevient disponible.',
     detectMethod: 'd’après le numéro',

@@ -21,7 +21,8 @@ export const payouts: Pick<ConsoleMessages, 'payouts' | 'approval' | 'refunds'> 
     approve: 'Aprovar',
     needsApproval: 'Por aprovar',
     notSent: 'Por enviar',
-    needsSecondApprover: 'Este envio foi criado por si. Outro proprietário ou membro das finanças tem de o aprovar.',
+    needsSecondApprover:
+      'Criou este envio, ou escolheu o seu número. Outro proprietário ou membro das finanças tem de o aprovar.',
     cancel: 'Cancelar o envio',
     cancelMeaning: 'O envio ainda não saiu. O seu dinheiro volta a ficar disponível.',
     detectMethod: 'detetar pelo número',

@@ -20,7 +20,8 @@ export const payouts: Pick<ConsoleMessages, 'payouts' | 'approval' | 'refunds'> 
     approve: 'Idhinisha',
     needsApproval: 'Inahitaji idhini',
     notSent: 'Haijatumwa',
-    needsSecondApprover: 'Wewe ndiye uliyeunda malipo haya. Mmiliki mwingine au mtu wa fedha anapaswa kuyaidhinisha.',
+    needsSecondApprover:
+      'Wewe ndiye uliyeunda malipo haya, au uliyeweka nambari yake. Mmiliki mwingine au mtu wa fedha anapaswa kuyaidhinisha.',
     cancel: 'Ghairi malipo',
     cancelMeaning: 'Malipo haya hayajatumwa. Pesa zake zitapatikana tena.',
     detectMethod: 'tambua kutoka kwenye namba',
