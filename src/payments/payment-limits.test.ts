@@ -14,7 +14,7 @@ import {
   withPayments,
 } from '../../test/payments.ts';
 import { createShop, type Shop } from '../../test/shop.ts';
-import { COMMAND_LINE } from '../holders/audit.ts';
+import { type Actor, COMMAND_LINE } from '../holders/audit.ts';
 import { insertMember } from '../holders/members.ts';
 import { refreshCaches } from '../platform/cache.ts';
 import { Problem } from '../platform/errors.ts';
@@ -208,6 +208,33 @@ describe('a blocked number', () => {
     assert.equal(await unblockNumber(ctx, COMMAND_LINE, shop.holderId, '256772123456'), false);
     await refreshCaches(ctx);
     await collect({ msisdn: '256772123456' });
+  });
+
+  test('that the gateway blocked for a holder is not taken off the list by that holder', async () => {
+    const person = async (isAdmin: boolean): Promise<Actor> => {
+      const email = `${isAdmin ? 'admin' : 'owner'}.${shop.holderId}@example.org`;
+      const member = await ctx.db.transaction((tx) => insertMember(tx, { email, name: email }, ctx.clock.now()));
+      await ctx.db.query('update members set is_admin = $2 where id = $1', [member?.id, isAdmin]);
+      return { memberId: member?.id ?? 0n, name: email };
+    };
+    const [owner, admin] = [await person(false), await person(true)];
+    const block = (actor: Actor, msisdn: string, reason = 'fraud') =>
+      blockNumber(ctx, actor, shop.holderId, { msisdn, reason });
+    const unblock = (actor: Actor, msisdn: string) => unblockNumber(ctx, actor, shop.holderId, msisdn);
+    for (const gateway of [admin, COMMAND_LINE]) {
+      await block(gateway, '256772123450');
+      await block(owner, '256772123450', 'a friend');
+      await assert.rejects(unblock(owner, '256772123450'), /Only an administrator/);
+      const [listed] = await listBlockedNumbers(ctx.db, shop.holderId);
+      assert.deepEqual([listed?.reason, listed?.added_by], ['fraud', gateway.name]);
+      assert.equal(await unblock(admin, '256772123450'), true);
+    }
+    await block(owner, '256772123451');
+    assert.equal(await unblock(owner, '256772123451'), true, 'their own they may');
+    await block(owner, '256772123452');
+    await block(admin, '256772123452', 'court order');
+    await assert.rejects(unblock(owner, '256772123452'), /Only an administrator/);
+    assert.equal(await unblock(COMMAND_LINE, '256772123452'), true);
   });
 
   test('of the whole gateway holds for every holder', async () => {

@@ -3,8 +3,9 @@
 // each limit and day holds what was ordered, and is the lock, so orders at one moment count each other in every process.
 // What a holder has no limit for costs nothing: the limits are cached.
 
-import { type Actor, recordAudit } from '../holders/audit.ts';
+import { type Actor, COMMAND_LINE, recordAudit } from '../holders/audit.ts';
 import { findHolder } from '../holders/holders.ts';
+import { findMemberByEmail } from '../holders/members.ts';
 import { createCache } from '../platform/cache.ts';
 import { DAY_MS } from '../platform/clock.ts';
 import { columns } from '../platform/columns.ts';
@@ -347,6 +348,7 @@ export function listBlockedNumbers(reader: Reader, holderId: bigint): Promise<Bl
   );
 }
 
+/** Blocks a number. What the gateway has blocked for a holder stays as it is when the holder blocks it too. */
 export function blockNumber(
   ctx: Context,
   actor: Actor,
@@ -355,10 +357,11 @@ export function blockNumber(
 ): Promise<void> {
   const at = ctx.clock.now();
   return ctx.db.transaction(async (tx) => {
+    if (await isOutOfReach(tx, actor, holderId, blocked.msisdn)) return;
     try {
       await tx.query(
         `insert into blocked_numbers (holder_id, msisdn, reason, added_by, added_at) values ($1, $2, $3, $4, $5)
-         on conflict (holder_id, msisdn) do update set reason = excluded.reason`,
+         on conflict (holder_id, msisdn) do update set reason = excluded.reason, added_by = excluded.added_by`,
         [holderId, blocked.msisdn, blocked.reason, actor.name, at],
       );
     } catch (error) {
@@ -377,10 +380,25 @@ export function blockNumber(
   });
 }
 
+/** Whether the gateway blocked this number for the holder, and the actor is not of the gateway: it restrains the holder. */
+async function isOutOfReach(tx: Tx, actor: Actor, holderId: bigint, msisdn: string): Promise<boolean> {
+  const [row] = await tx.query<{ added_by: string }>(
+    'select added_by from blocked_numbers where holder_id = $1 and msisdn = $2 for update',
+    [holderId, msisdn],
+  );
+  const isOfGateway = async (name: string) =>
+    name === COMMAND_LINE.name || (await findMemberByEmail(tx, name))?.is_admin === true;
+  return row !== undefined && (await isOfGateway(row.added_by)) && !(await isOfGateway(actor.name));
+}
+
 /** Returns false when the number was not blocked. */
 export function unblockNumber(ctx: Context, actor: Actor, holderId: bigint, msisdn: string): Promise<boolean> {
   const at = ctx.clock.now();
   return ctx.db.transaction(async (tx) => {
+    if (await isOutOfReach(tx, actor, holderId, msisdn))
+      throw new Problem('forbidden', {
+        message: 'The gateway blocked this number. Only an administrator can take it off the list.',
+      });
     const rows = await tx.query('delete from blocked_numbers where holder_id = $1 and msisdn = $2 returning 1', [
       holderId,
       msisdn,
