@@ -49,10 +49,15 @@ describe('the hosted page', () => {
     return /name="form" value="([^"]+)"/.exec((await get(path)).body)?.[1] ?? '';
   }
 
-  async function post(path: string, fields: Record<string, string>): Promise<{ status: number; location: string }> {
+  async function post(
+    path: string,
+    fields: Record<string, string>,
+    remoteAddress = '127.0.0.1',
+  ): Promise<{ status: number; location: string }> {
     const answer = await gateway.app.inject({
       method: 'POST',
       url: path,
+      remoteAddress,
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       payload: new URLSearchParams(fields).toString(),
     });
@@ -380,6 +385,18 @@ describe('the hosted page', () => {
       (await post(path, { phone: number(), method: 'MPESA_KEN', form: await formOf(path) })).location,
       /TX_/,
     );
+  });
+
+  test('nor can one network of IPv6, by taking another address for each try', async () => {
+    const links = [await kenya({ reusable: true }), await kenya({ reusable: true })];
+    let paid = 0;
+    for (let time = 0; time < 31; time++)
+      for (const [index, { path }] of links.entries()) {
+        const fields = { phone: number(), method: 'MPESA_KEN', form: await formOf(path) };
+        const { location } = await post(path, fields, `2001:db8:1:1::${index + 1}:${time + 1}`);
+        if (location.includes('TX_')) paid++;
+      }
+    assert.equal(paid, 60);
   });
 
   test('the page of a waiting payment tells scripts its stage, and reloads itself when asked to', async () => {

@@ -63,6 +63,14 @@ describe('a link that is shared', () => {
     assert.equal((await from('10.9.9.9', shortPath(link))).statusCode, 302);
   });
 
+  test('an address of IPv6 counts as its network, from which one machine can take any', async () => {
+    const { link } = await kenya();
+    const from = (address: string, path: string) => gateway.app.inject({ url: path, remoteAddress: address });
+    for (let time = 0; time < 60; time++) await from(`2001:db8:5:6::${time + 1}`, '/p/nonsense');
+    assert.equal((await from('2001:db8:5:6:a:b:c:d', shortPath(link))).statusCode, 429);
+    assert.equal((await from('2001:db8:5:7::1', shortPath(link))).statusCode, 302, 'others are not held back');
+  });
+
   test('a messenger reads title, amount, item and a picture from the page', async () => {
     const { path, link } = await kenya();
     const { body } = await get(path);

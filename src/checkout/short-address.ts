@@ -4,8 +4,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { linkId } from '../links/links.ts';
 import { findLinkByCode } from '../links/short-codes.ts';
 import type { PaymentsContext } from '../payments/context.ts';
+import { limitKey } from '../platform/addresses.ts';
 import { Problem } from '../platform/errors.ts';
-import { addressOf } from '../platform/http.ts';
 import { createFailureCounter } from '../platform/rate-limit.ts';
 import type { Params } from './link-view.ts';
 
@@ -18,7 +18,7 @@ export function createShortAddress(
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
   const wrong = createFailureCounter(ctx.clock, WINDOW_SECONDS);
   return async (request, reply) => {
-    const address = addressOf(request);
+    const address = limitKey(request.ip);
     if (wrong.count(address) >= MAX_WRONG_CODES)
       throw new Problem('rate_limited', { retryAfterSeconds: WINDOW_SECONDS });
     const link = await findLinkByCode(ctx.db, (request.params as Params).code);

@@ -8,6 +8,7 @@ import { completeOrder } from '../payments/collections.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import type { PaymentEngine } from '../payments/engine.ts';
 import { refOf } from '../payments/transactions.ts';
+import { limitKey } from '../platform/addresses.ts';
 import type { Context } from '../platform/context.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Form, field, formOf } from '../platform/forms.ts';
@@ -90,7 +91,7 @@ export function createFormSubmitter(ctx: PaymentsContext, engine: PaymentEngine)
     const form = formOf(request);
     const draft = readDraft(form);
     const view = await openLink(ctx, await requestedLink(ctx, request), request, reply, draft.country);
-    const result = await submit(ctx, engine, view, form, draft, () => mayPay(request.ip, view.link.id));
+    const result = await submit(ctx, engine, view, form, draft, () => mayPay(limitKey(request.ip), view.link.id));
     if (result.kind === 'attempt') keepPayer(ctx, reply, view, draft);
     return reply.redirect(addressOf(ctx, view, result), 303);
   };
