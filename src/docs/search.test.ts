@@ -64,6 +64,9 @@ describe('the index', async () => {
   test('the excerpt shows the word', () => {
     assert.match(search(index, 'salt')[2]?.excerpt ?? '', /^… .*salt$/);
   });
+  test('what stands behind the longest query is not read, for the excerpt neither', () => {
+    assert.match(search(index, `salt ${' '.repeat(200)}word0`)[2]?.excerpt ?? '', /^… .*salt$/);
+  });
 });
 
 describe('the page', () => {

@@ -58,8 +58,9 @@ export async function indexPlaces(places: readonly SearchPlace[]): Promise<Searc
 }
 
 /** The best places first: those with most of the words, then by score. */
-export function search({ places, index }: SearchIndex, query: string): SearchHit[] {
-  const asked = [...new Set(tokensOf(query.slice(0, MAX_QUERY_LENGTH)))].slice(0, MAX_TOKENS);
+export function search({ places, index }: SearchIndex, typed: string): SearchHit[] {
+  const query = typed.slice(0, MAX_QUERY_LENGTH);
+  const asked = [...new Set(tokensOf(query))].slice(0, MAX_TOKENS);
   return index
     .search(asked.join(' '), {
       tokenize: (text) => text.split(' ').filter(Boolean),
