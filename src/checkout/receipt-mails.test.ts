@@ -66,7 +66,8 @@ describe('a receipt by e-mail', () => {
 
   test('a wrong address, a form of another site and a receipt that is not paid send nothing', async () => {
     const { receipt } = await pay({}, '0712346000');
-    assert.equal((await post(`${receipt}/mail`, { email: 'nobody' })).headers.location, `${receipt}?mail=wrong`);
+    for (const email of ['nobody', 'a\u0001b@example.org', 'a@example\u007f.org'])
+      assert.equal((await post(`${receipt}/mail`, { email })).headers.location, `${receipt}?mail=wrong`);
     const foreign = await post(`${receipt}/mail`, { email: 'a@example.org' }, { 'sec-fetch-site': 'cross-site' });
     assert.equal(foreign.statusCode, 403);
     assert.equal((await post('/r/AAAAA-AAAAA-AAAA/mail', { email: 'a@example.org' })).statusCode, 404);

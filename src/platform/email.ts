@@ -2,7 +2,7 @@
 // mail there only a mail can tell, so nothing stricter is of use.
 
 export const MAX_EMAIL_CHARACTERS = 254;
-const EMAIL = /^[^\s@<>()",;:\\]{1,64}@[^\s@<>()",;:\\.]+(?:\.[^\s@<>()",;:\\.]+)+$/;
+const EMAIL = /^[^\s\p{Cc}@<>()",;:\\]{1,64}@[^\s\p{Cc}@<>()",;:\\.]+(?:\.[^\s\p{Cc}@<>()",;:\\.]+)+$/u;
 
 export function isEmail(text: string): boolean {
   return text.length <= MAX_EMAIL_CHARACTERS && EMAIL.test(text);
