@@ -152,6 +152,17 @@ describe('a stranger', () => {
     const [counted] = await gateway.ctx.db.query<{ key: Buffer }>('select key from guesses limit 1');
     assert.ok(counted && !counted.key.toString('latin1').includes('254712340999'), 'no number is stored');
   });
+
+  test('has no more searches for a number that is written in another way', async () => {
+    await gateway.ctx.db.query('delete from guesses');
+    const search = async (number: string, amount: number) =>
+      (await post('/find', { number, amount: String(amount), day: '2/3/26' })).status;
+    // In national form it is a number of several countries.
+    for (let each = 1; each <= 5; each++) assert.equal(await search('0772 341 999', each), 200);
+    assert.equal(await search('+256 772 341 999', 6), 429);
+    assert.equal(await search('256772341999', 7), 429);
+    assert.equal(await search('+256 772 342 999', 8), 200, 'another number');
+  });
 });
 
 describe('a report', () => {

@@ -27,6 +27,8 @@ import { receiptCode } from './receipt-codes.ts';
 import { readReceipt } from './receipts.ts';
 
 const MAX_FIELD_CHARACTERS = 60;
+/** The end of a number, which is the same however it is written: in national form it may be one of several countries. */
+const COUNTED_DIGITS = 8;
 const FIELDS = ['text', 'receipt', 'number', 'amount', 'day'] as const;
 const NOTHING: TypedClues = { text: '', receipt: '', number: '', amount: '', day: '' };
 
@@ -100,7 +102,7 @@ async function search({ ctx, request }: FindRequest, says: PayerSays): Promise<F
   const [number = ''] = says.numbers;
   const guess = await takeGuess(ctx, {
     kind: 'lost_payment',
-    person: number,
+    person: number.slice(-COUNTED_DIGITS),
     shownAs: `•••• ${number.slice(-3)}`,
     address: addressOf(request),
   });
