@@ -181,6 +181,17 @@ describe('a report', () => {
     assert.equal(cases.find((each) => each.holder_id === NO_HOLDER)?.detail.receipt, 'QQ11WW22EE');
   });
 
+  test('is taken from one address a few times in an hour', async () => {
+    await gateway.ctx.db.query('delete from guesses');
+    const before = (await caseOf()).length;
+    const statuses = [];
+    for (let each = 0; each < 25; each++)
+      statuses.push((await post('/find/report', { number: `2547123600${10 + each}`, receipt: 'QQ11WW22EE' })).status);
+    assert.deepEqual([...new Set(statuses.slice(0, 20))], [200]);
+    assert.deepEqual([...new Set(statuses.slice(20))], [429]);
+    assert.equal((await caseOf()).length - before, 20, 'a stranger must not bury the cases of others');
+  });
+
   test('is refused from another site', async () => {
     const reply = await gateway.app.inject({
       method: 'POST',

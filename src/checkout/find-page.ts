@@ -2,7 +2,7 @@
 // typed goes by POST, so that no number stands in an address or a log.
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { takeGuess } from '../holders/guesses.ts';
+import { type GuessResult, takeGuess } from '../holders/guesses.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import {
   type FoundPayments,
@@ -73,7 +73,8 @@ export async function reportFind(ctx: PaymentsContext, request: FastifyRequest, 
   const typed = readForm(request);
   const says = readClues(typed, ctx.catalog.countries.values());
   if (!isEnough(says)) return answer(view, { title: t.title, status: 400, body: searchForm(view, typed, t.notEnough) });
-  const found = await search(view, says);
+  const isAllowed = (await countFor(view, says, 'payer_report')).allowed;
+  const found = isAllowed ? await search(view, says) : null;
   if (!found) return answer(view, { title: t.title, status: 429, body: searchForm(view, typed, t.limited) });
   const number = await reportLostPayment(ctx, typed, says, found);
   return answer(view, {
@@ -98,14 +99,9 @@ function readForm(request: FastifyRequest): TypedClues {
  * Counted before it is looked up, by address and by number, over all processes; null: too often. A search that found something is
  * not counted. The log has no number.
  */
-async function search({ ctx, request }: FindRequest, says: PayerSays): Promise<FoundPayments | null> {
-  const [number = ''] = says.numbers;
-  const guess = await takeGuess(ctx, {
-    kind: 'lost_payment',
-    person: number.slice(-COUNTED_DIGITS),
-    shownAs: `•••• ${number.slice(-3)}`,
-    address: addressOf(request),
-  });
+async function search(view: FindRequest, says: PayerSays): Promise<FoundPayments | null> {
+  const { ctx } = view;
+  const guess = await countFor(view, says, 'lost_payment');
   if (!guess.allowed) return null;
   const found = await findLostPayments(ctx, says);
   const count = found.payments.length + found.held.length;
@@ -115,6 +111,15 @@ async function search({ ctx, request }: FindRequest, says: PayerSays): Promise<F
     'a payer looked for a payment',
   );
   return found;
+}
+
+function countFor(
+  { ctx, request }: FindRequest,
+  { numbers: [number = ''] }: PayerSays,
+  kind: 'lost_payment' | 'payer_report',
+): Promise<GuessResult> {
+  const person = number.slice(-COUNTED_DIGITS);
+  return takeGuess(ctx, { kind, person, shownAs: `•••• ${person.slice(-3)}`, address: addressOf(request) });
 }
 
 /** Nothing is left to report: the business has the money, or it is back with the payer. */

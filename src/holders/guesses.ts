@@ -31,6 +31,8 @@ const SEARCHES_OF_A_NUMBER: readonly Limit[] = [
   { seconds: HOUR, guesses: 15 },
 ];
 
+const REPORTS_OF_A_NUMBER: readonly Limit[] = [{ seconds: HOUR, guesses: 5 }];
+
 export type GuessKind =
   | 'password'
   | 'code'
@@ -40,7 +42,8 @@ export type GuessKind =
   | 'mail'
   | 'invitation'
   | 'receipt'
-  | 'lost_payment';
+  | 'lost_payment'
+  | 'payer_report';
 
 const LIMITS: Record<GuessKind, { person: readonly Limit[]; address: Limit }> = {
   password: { person: GUESSES_OF_A_PERSON, address: GUESSES_OF_AN_ADDRESS },
@@ -53,6 +56,8 @@ const LIMITS: Record<GuessKind, { person: readonly Limit[]; address: Limit }> = 
   invitation: { person: MAILS_TO_A_PERSON, address: GUESSES_OF_AN_ADDRESS },
   // Searches for a payment of one number.
   lost_payment: { person: SEARCHES_OF_A_NUMBER, address: { seconds: MINUTE, guesses: 60 } },
+  // Each opens a case, which a person reads.
+  payer_report: { person: REPORTS_OF_A_NUMBER, address: { seconds: HOUR, guesses: 20 } },
   // Mails of one receipt, or receipts to one mailbox. Many payers share one address of their mobile operator.
   receipt: { person: MAILS_TO_A_PERSON, address: { seconds: MINUTE, guesses: 60 } },
 };

@@ -38,6 +38,7 @@ export const admin = {
       code: 'Wrong codes of an app',
       recovery_code: 'Wrong recovery codes',
       lost_payment: 'Searches for a lost payment',
+      payer_report: 'Reports of a lost payment',
       receipt: 'Receipts by e-mail',
       passkey: 'Wrong passkeys',
       sign_up: 'Sign-ups',

@@ -39,6 +39,7 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
       code: 'Codes d’application erronés',
       recovery_code: 'Codes de récupération erronés',
       lost_payment: 'Recherches d’un paiement',
+      payer_report: 'Signalements d’un paiement',
       receipt: 'Reçus par e-mail',
       passkey: 'Clés d’accès erronées',
       sign_up: 'Inscriptions',

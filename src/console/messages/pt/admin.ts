@@ -39,6 +39,7 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
       code: 'Códigos de aplicação errados',
       recovery_code: 'Códigos de recuperação errados',
       lost_payment: 'Pesquisas de um pagamento',
+      payer_report: 'Comunicações de um pagamento',
       receipt: 'Recibos por e-mail',
       passkey: 'Chaves de acesso erradas',
       sign_up: 'Registos de novas contas',

@@ -39,6 +39,7 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
       code: 'Misimbo ya programu iliyokosewa',
       recovery_code: 'Misimbo ya dharura iliyokosewa',
       lost_payment: 'Utafutaji wa malipo',
+      payer_report: 'Taarifa za malipo yaliyopotea',
       receipt: 'Risiti kwa barua pepe',
       passkey: 'Passkey zisizo sahihi',
       sign_up: 'Kujisajili',
