@@ -34,3 +34,9 @@ const DEVICES = [
 test('names the browser and the system of common devices, and nothing it does not know', () => {
   for (const [header, browser, system] of DEVICES) assert.deepEqual(readUserAgent(header), { browser, system }, header);
 });
+
+test('reads as much of a header as sessions keep of it, and no more', () => {
+  const browser = ' Firefox/140.0';
+  assert.equal(readUserAgent(`${'x'.repeat(300 - browser.length)}${browser}`).browser, 'Firefox');
+  assert.equal(readUserAgent(`${'x'.repeat(300)}${browser}`).browser, null);
+});
