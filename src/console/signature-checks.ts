@@ -194,11 +194,12 @@ function findMistake(
 }
 
 /** The body as it was sent, without its signature field. Order and spaces are kept. */
-function withoutSignature(text: string): string {
-  return text
-    .trim()
-    .replace(/\s*"signature"\s*:\s*"[^"]*"\s*,?/, '')
-    .replace(/,\s*}$/, '}');
+export function withoutSignature(text: string): string {
+  const sent = text.trim();
+  const found = /"signature"\s*:\s*"[^"]*"\s*,?/.exec(sent);
+  // The spaces before it are not part of the expression, which would begin anew at each of them.
+  const rest = found ? sent.slice(0, found.index).trimEnd() + sent.slice(found.index + found[0].length) : sent;
+  return rest.replace(/,\s*}$/, '}');
 }
 
 /** The first byte in which two texts differ, with an excerpt of both from there on. */
