@@ -34,6 +34,17 @@ describe('CSV', () => {
     assert.equal(parseCsv('a\nb', 2)?.length, 2);
   });
 
+  test('empty rows are counted like any, and too many of them are refused', () => {
+    const rowsOf = (text: string) => parseCsv(text, 10)?.map(({ row }) => row) ?? null;
+    assert.deepEqual(rowsOf('\n\na,b\r\n \n\n1,2\n,\n"x\ny",4\n\n'), [3, 6, 8]);
+    assert.deepEqual(rowsOf(`a,b\n${'\n'.repeat(60_000)}1,2`), [1, 60_002], 'lines without anything cost nothing');
+    assert.deepEqual(rowsOf(`a,b\n${',\n'.repeat(10_000)}1,2`), [1, 10_002]);
+    assert.equal(rowsOf(`a,b\n${',\n'.repeat(60_000)}1,2`), null);
+    // Each row of another width costs as much as hundreds of others.
+    assert.equal(rowsOf(`a,b\n${',,\n'.repeat(11)}1,2`), null);
+    assert.deepEqual(rowsOf(`a,b\n${',,\n'.repeat(10)}1,2`), [1, 12]);
+  });
+
   test('formulas become text; numbers stay as they are', () => {
     assert.equal(
       writeCsv([['=1+1', '@x', '-cmd', '+254 712', '-12.50', 7n, 8, null, '']]),

@@ -11,14 +11,22 @@ export type CsvRow = readonly CsvCell[];
 /** A row that is not empty, with its number as a spreadsheet shows it and its cells trimmed. */
 export type CsvRecord = { row: number; cells: string[] };
 
-/** The rows of a file. Null: a quote never ends, or there are more than `maxRows`. */
+/** Rows of a file, those included whose cells are all empty: spreadsheets write them as far as anything was ever typed. */
+const MAX_ROWS_IN_ALL = 50_000;
+
+/**
+ * The rows of a file. Null: a quote never ends, or there are more than `maxRows`. So many may also have another width than the
+ * first: the parser makes an error of each of them, which takes it as long as hundreds of others.
+ */
 export function parseCsv(text: string, maxRows: number): CsvRecord[] | null {
-  let row = 0;
+  let [rows, uneven, width] = [0, 0, 0];
   const records: CsvRecord[] = [];
-  const keep = (cells: string[]): null => {
-    row++;
-    if (cells.some((cell) => cell !== '')) records.push({ row, cells });
-    if (records.length > maxRows) throw new RangeError('too many rows');
+  const keep = (cells: string[], { empty_lines: emptyLines }: { empty_lines: number }): null => {
+    if (rows === 0) width = cells.length;
+    rows++;
+    if (cells.length !== width) uneven++;
+    if (cells.some((cell) => cell !== '')) records.push({ row: rows + emptyLines, cells });
+    if (Math.max(records.length, uneven) > maxRows || rows > MAX_ROWS_IN_ALL) throw new RangeError('too many rows');
     return null;
   };
   try {
@@ -27,6 +35,7 @@ export function parseCsv(text: string, maxRows: number): CsvRecord[] | null {
       delimiter: separatorOf(text),
       relax_column_count: true,
       relax_quotes: true,
+      skip_empty_lines: true,
       trim: true,
       on_record: keep,
     });
