@@ -43,13 +43,25 @@ export type Terminal = {
   readInput(): Promise<Buffer | null>;
 };
 
+/**
+ * What moves the cursor, deletes what was printed, or turns a line around. Names, notes and reports are written by merchants and
+ * strangers: none of them may change what a person reads before they approve a payout. Tabs, line ends and our own bold stay.
+ */
+const DISTURBING =
+  /\u001b(?!\[(?:1|22)m)|\r(?!\n)|[\0-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/** A file gets a text as it is; a terminal would obey it. */
+function write(stream: NodeJS.WriteStream, text: string): void {
+  stream.write(`${stream.isTTY ? text.replace(DISTURBING, '\ufffd') : text}\n`);
+}
+
 export function createTerminal(environment: Environment): Terminal {
   const coloured = process.stdout.isTTY === true && !environment.NO_COLOR && environment.TERM !== 'dumb';
   return {
     environment,
     interactive: process.stdin.isTTY === true && process.stderr.isTTY === true,
-    out: (text) => void process.stdout.write(`${text}\n`),
-    say: (text) => void process.stderr.write(`${text}\n`),
+    out: (text) => write(process.stdout, text),
+    say: (text) => write(process.stderr, text),
     bold: (text) => (coloured ? `\u001b[1m${text}\u001b[22m` : text),
     readInput: () => (process.stdin.isTTY ? Promise.resolve(null) : readAll(process.stdin)),
   };
@@ -108,8 +120,9 @@ export function toJson(data: unknown): string {
   return JSON.stringify(data, (_, value: unknown) => (typeof value === 'bigint' ? Number(value) : value), 2);
 }
 
-/** Rows under their headings, in columns. */
-export function table(headings: string[], rows: string[][]): string {
+/** Rows under their headings, in columns. A cell is one line: a name with a line end would make a row of its own. */
+export function table(headings: string[], cells: string[][]): string {
+  const rows = cells.map((row) => row.map((cell) => cell.replace(/[\r\n\u2028\u2029]+/g, ' ')));
   const widths = headings.map((heading, column) =>
     Math.max(heading.length, ...rows.map((row) => (row[column] ?? '').length)),
   );
