@@ -150,7 +150,7 @@ function enterCode(view: LinkView, attempt: AttemptPage): PageBody {
       <form method="post" action="${addressWith(view, `${view.layout.address}/resend`)}">
         <button class="secondary">${t.otpResend}</button>
       </form>
-      <p class="muted">${t.validUntil(time(validUntil))}</p>
+      <p class="muted">${t.validUntilTime(time(validUntil))}</p>
       ${liveRegion(t.updatesItself)}
     `,
   };
@@ -256,7 +256,7 @@ function checkForm(view: LinkView, attempt: AttemptPage, label: string): Html {
 }
 
 function noticeBox(view: LinkView, notice: AttemptNotice): Html {
-  const { t, time } = view.locale;
+  const { t, date } = view.locale;
   switch (notice.kind) {
     case 'wrong':
       return html`<p class="notice error" role="alert"><a href="#code">${t.otpWrong(notice.left)}</a></p>`;
@@ -265,7 +265,7 @@ function noticeBox(view: LinkView, notice: AttemptNotice): Html {
     case 'wait':
       return statusBox('warning', t.otpWait(notice.seconds));
     case 'limited':
-      return statusBox('warning', t.numberLimit(time(notice.until)));
+      return statusBox('warning', t.numberLimit(date(notice.until)));
     case 'not_yet':
       return statusBox('warning', t.notYet);
   }

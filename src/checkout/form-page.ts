@@ -172,14 +172,14 @@ function errorSummary(view: LinkView, errors: FieldMessages, notice: string | nu
 }
 
 function noticeText(ctx: PaymentsContext, view: LinkView, notice: FormNotice): string {
-  const { t, time } = view.locale;
+  const { t, date } = view.locale;
   switch (notice.kind) {
     case 'form_expired':
       return t.formExpired;
     case 'rate_limited':
       return t.rateLimited;
     case 'number_limit':
-      return t.numberLimit(time(new Date(notice.until)));
+      return t.numberLimit(date(new Date(notice.until)));
     case 'operator_down':
       return t.operatorDown(
         shownMethod(

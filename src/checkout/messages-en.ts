@@ -18,7 +18,8 @@ export const english: CheckoutMessages = {
   poweredBy: (brand) => `Payments by ${brand}`,
   neverEnterPin: 'Never enter your PIN on this page.',
   help: (business) => `Questions? Contact ${business} and quote this reference.`,
-  validUntil: (time) => `Valid until ${time}`,
+  validUntil: (date) => `Valid until ${date}`,
+  validUntilTime: (time) => `Valid until ${time}`,
   onPhone: 'Scan to pay on your phone',
 
   whichCountry: 'Where is your mobile money account?',
@@ -47,8 +48,8 @@ export const english: CheckoutMessages = {
   methodMissing: 'Choose how you want to pay.',
   amountMissing: 'Enter the amount.',
   emailWrong: 'Enter a complete e-mail address.',
-  numberLimit: (time) =>
-    `This number has received several payment requests. To protect its owner, you can try again after ${time}.`,
+  numberLimit: (date) =>
+    `This number has received several payment requests. To protect its owner, you can try again after ${date}.`,
   rateLimited: 'Too many attempts. Wait a minute and try again.',
   formExpired: 'This page was open for too long. Check the details and pay again.',
   operatorDown: (operator) =>

@@ -19,7 +19,8 @@ const TEXTS: CheckoutMessages = {
   poweredBy: (brand) => `Paiements par ${brand}`,
   neverEnterPin: 'Ne saisissez jamais votre code PIN sur cette page.',
   help: (business) => `Des questions ? Contactez ${business} en donnant cette référence.`,
-  validUntil: (time) => `Valable jusqu’au ${time}`,
+  validUntil: (date) => `Valable jusqu’au ${date}`,
+  validUntilTime: (time) => `Valable jusqu’à ${time}`,
   onPhone: 'Scannez pour payer sur votre téléphone',
 
   whichCountry: 'Dans quel pays est votre compte mobile money ?',
@@ -49,8 +50,8 @@ const TEXTS: CheckoutMessages = {
   methodMissing: 'Choisissez comment vous voulez payer.',
   amountMissing: 'Saisissez le montant.',
   emailWrong: 'Saisissez une adresse e-mail complète.',
-  numberLimit: (time) =>
-    `Ce numéro a reçu plusieurs demandes de paiement. Pour protéger son titulaire, réessayez après ${time}.`,
+  numberLimit: (date) =>
+    `Ce numéro a reçu plusieurs demandes de paiement. Pour protéger son titulaire, réessayez après le ${date}.`,
   rateLimited: 'Trop de tentatives depuis cet appareil. Attendez une minute puis réessayez.',
   formExpired: 'Cette page est restée ouverte trop longtemps. Vérifiez les informations puis payez de nouveau.',
   operatorDown: (operator) =>

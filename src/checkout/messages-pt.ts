@@ -18,7 +18,8 @@ export const portuguese: CheckoutMessages = {
   poweredBy: (brand) => `Pagamentos por ${brand}`,
   neverEnterPin: 'Nunca escreva o PIN nesta página.',
   help: (business) => `Dúvidas? Contacte ${business} e indique esta referência.`,
-  validUntil: (time) => `Válido até ${time}`,
+  validUntil: (date) => `Válido até ${date}`,
+  validUntilTime: (time) => `Válido até às ${time}`,
   onPhone: 'Leia o código para pagar no telemóvel',
 
   whichCountry: 'Em que país está a sua conta de mobile money?',
@@ -47,8 +48,8 @@ export const portuguese: CheckoutMessages = {
   methodMissing: 'Escolha como quer pagar.',
   amountMissing: 'Escreva o montante.',
   emailWrong: 'Escreva um endereço de e-mail completo.',
-  numberLimit: (time) =>
-    `Este número recebeu vários pedidos de pagamento. Para proteger o titular, tente de novo depois das ${time}.`,
+  numberLimit: (date) =>
+    `Este número recebeu vários pedidos de pagamento. Para proteger o titular, tente de novo depois de ${date}.`,
   rateLimited: 'Demasiadas tentativas. Espere um minuto e tente de novo.',
   formExpired: 'Esta página esteve aberta demasiado tempo. Verifique os dados e pague de novo.',
   operatorDown: (operator) =>

@@ -18,7 +18,8 @@ export const swahili: CheckoutMessages = {
   poweredBy: (brand) => `Malipo kupitia ${brand}`,
   neverEnterPin: 'Usiandike PIN yako kwenye ukurasa huu kamwe.',
   help: (business) => `Una swali? Wasiliana na ${business} ukitaja namba hii ya kumbukumbu.`,
-  validUntil: (time) => `Inatumika hadi ${time}`,
+  validUntil: (date) => `Inatumika hadi ${date}`,
+  validUntilTime: (time) => `Inatumika hadi ${time}`,
   onPhone: 'Skani ulipe kwenye simu yako',
 
   whichCountry: 'Akaunti yako ya mobile money iko nchi gani?',
@@ -47,8 +48,8 @@ export const swahili: CheckoutMessages = {
   methodMissing: 'Chagua jinsi unavyotaka kulipa.',
   amountMissing: 'Andika kiasi.',
   emailWrong: 'Andika anwani kamili ya barua pepe.',
-  numberLimit: (time) =>
-    `Namba hii imepokea maombi kadhaa ya malipo. Ili kumlinda mwenye namba, unaweza kujaribu tena baada ya ${time}.`,
+  numberLimit: (date) =>
+    `Namba hii imepokea maombi kadhaa ya malipo. Ili kumlinda mwenye namba, unaweza kujaribu tena baada ya tarehe ${date}.`,
   rateLimited: 'Majaribio ni mengi mno. Subiri dakika moja ujaribu tena.',
   formExpired: 'Ukurasa huu ulikuwa wazi kwa muda mrefu mno. Kagua taarifa kisha lipa tena.',
   operatorDown: (operator) =>

@@ -20,7 +20,9 @@ export type CheckoutMessages = {
   poweredBy(brand: string): string;
   neverEnterPin: string;
   help(business: string): string;
-  validUntil(time: string): string;
+  validUntil(date: string): string;
+  /** Of today. */
+  validUntilTime(time: string): string;
   /** Beside a QR code, on a large screen. */
   onPhone: string;
 
@@ -53,7 +55,8 @@ export type CheckoutMessages = {
   methodMissing: string;
   amountMissing: string;
   emailWrong: string;
-  numberLimit(time: string): string;
+  /** With the day: the limit may last until tomorrow. */
+  numberLimit(date: string): string;
   rateLimited: string;
   formExpired: string;
   operatorDown(operator: string): string;
