@@ -60,7 +60,7 @@ describe('a payer', () => {
     const answer = await send('/find', { text: sms, number: '0712 345 000' });
     assert.equal(answer.status, 200);
     assert.match(answer.body, /We found your payment/);
-    assert.match(answer.body, /Duka la Amani/);
+    assert.match(answer.body, /Duka la Amani on \d+ \w+ \d{4}, \d\d:\d\d \(EAT\)/, 'the time of the payer’s country');
     assert.match(answer.body, /href="\/r\/[0-9A-Z]{5}-/);
     assert.ok(!answer.body.includes('/find/report'), 'nothing is left to report');
   });

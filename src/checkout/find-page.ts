@@ -21,7 +21,7 @@ import { field, formOf, refuseForeignForm } from '../platform/forms.ts';
 import { type Html, html, sendPage } from '../platform/html.ts';
 import { addressOf } from '../platform/http.ts';
 import { FIND_MESSAGES, type FindMessages } from './find-messages.ts';
-import { chooseLocale, type PayerLocale } from './language.ts';
+import { chooseLocale, createLocale, type PayerLocale } from './language.ts';
 import { type CheckoutContent, icon, layoutPage, linkButton, type NoticeTone } from './layout.ts';
 import { receiptCode } from './receipt-codes.ts';
 import { readReceipt } from './receipts.ts';
@@ -138,10 +138,12 @@ async function paymentAnswer(
   const code = isPaid && byReceipt ? await receiptCode(ctx, transaction) : '';
   const { business } = await readReceipt(ctx, transaction, code);
   const amount = locale.money(transaction.amount, transaction.currency);
+  const country = ctx.catalog.linkCountries.get(transaction.country_id)?.country ?? null;
+  const { date } = createLocale(locale.language, country);
   switch (transaction.status) {
     case 'success':
       return html`
-        ${message('success', '✓', t.paidTitle, t.paid(amount, business, locale.date(transaction.settled_at ?? transaction.updated_at)))}
+        ${message('success', '✓', t.paidTitle, t.paid(amount, business, date(transaction.settled_at ?? transaction.updated_at)))}
         ${code !== '' && linkButton(`/r/${code}`, t.openReceipt)}
       `;
     case 'reversed':
