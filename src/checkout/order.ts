@@ -42,7 +42,7 @@ export function readOrder(
 
   const number = normaliseNumber(draft.phone, row.country, { lenient: true });
   if (draft.phone === '') errors.set('phone', t.phoneMissing);
-  else if (!number.ok) errors.set('phone', t.phoneWrong(row.name, exampleOf(row)));
+  else if (!number.ok) errors.set('phone', t.phoneWrong(locale.country(row.country.iso), exampleOf(row)));
   else if (row.country.formerPlan && !draft.phone.replace(/\D/g, '').endsWith(nationalOf(number.digits, row)))
     questions.push({ kind: 'number', digits: number.digits });
 

@@ -7,7 +7,11 @@ import { addPerson } from '../../test/console-harness.ts';
 import { createTestGateway, type TestGateway } from '../../test/gateway.ts';
 import { createMailServer, type MailServer } from '../../test/mail-server.ts';
 import { sendMails } from '../holders/mail-queue.ts';
+import { readTransactions } from '../payments/transactions.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
+import { createLocale } from './language.ts';
+import { findReceipt } from './receipt-codes.ts';
+import { readReceipt, receiptFacts } from './receipts.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -50,6 +54,19 @@ describe('a receipt by e-mail', () => {
     while ((await sendMails(gateway.ctx)) > 0);
     return server.takeMails();
   }
+
+  test('a method that is called by words has its name in the language of the receipt', async () => {
+    const { receipt } = await pay({}, '0712347000');
+    const code = receipt.split('/').at(-1) ?? '';
+    const id = (await findReceipt(gateway.ctx, gateway.ctx.db, code)) ?? '';
+    const [transaction] = await readTransactions(gateway.ctx.db, [id]);
+    assert.ok(transaction);
+    const receiptOfBank = await readReceipt(gateway.ctx, { ...transaction, method: 'BANK_NGA' }, code);
+    const texts = receiptFacts(gateway.ctx, createLocale('fr', null), receiptOfBank).map(
+      ([name, value]) => `${name} ${value}`,
+    );
+    assert.ok(texts.includes('Payé avec Virement bancaire'), texts.join(', '));
+  });
 
   test('the payer asks for it on either page, and it says what the page says, in their language', async () => {
     const { paid, receipt } = await pay();

@@ -6,7 +6,7 @@ import type { PaymentsContext } from '../payments/context.ts';
 import { refOf, type Transaction } from '../payments/transactions.ts';
 import { publicUrl, shownBrand } from '../platform/config.ts';
 import type { PayerLocale } from './language.ts';
-import { showName } from './names.ts';
+import { showName, shownMethod } from './names.ts';
 
 /** Enough for the payer to recognise the number, too few for anybody else. */
 const SHOWN_DIGITS = 3;
@@ -30,11 +30,12 @@ export async function readReceipt(ctx: PaymentsContext, transaction: Transaction
 /** The facts below the amount: name and value. */
 export function receiptFacts(
   ctx: PaymentsContext,
-  { t, date }: PayerLocale,
-  { transaction, business, code }: Receipt,
+  locale: PayerLocale,
+  { transaction, business, code: receiptCode }: Receipt,
 ): (readonly [string, string | null])[] {
-  const { msisdn, reference_1: reference } = transaction;
-  const method = ctx.catalog.methods.get(transaction.method)?.name ?? transaction.method;
+  const { t, date } = locale;
+  const { msisdn, reference_1: reference, method: code } = transaction;
+  const method = shownMethod(locale, ctx.catalog.methods.get(code) ?? { code, name: code });
   return [
     [t.business, business],
     [t.paidOn, date(transaction.settled_at ?? transaction.updated_at)],
@@ -42,6 +43,6 @@ export function receiptFacts(
     [t.receiptOperatorCode(method), transaction.receipt],
     [t.receiptPayer, msisdn && `•••• ${msisdn.slice(-SHOWN_DIGITS)}`],
     [t.reference, reference === null ? refOf(transaction) : showName(reference)],
-    [t.receiptCode, code],
+    [t.receiptCode, receiptCode],
   ];
 }
