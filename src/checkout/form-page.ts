@@ -14,7 +14,7 @@ import { shownMethod } from './names.ts';
 import type { FieldMessages, Question } from './order.ts';
 
 /** Until the country is known nothing else can be asked: operators and numbers differ. */
-export function countryPage(ctx: PaymentsContext, view: LinkView): HtmlPage {
+export function countryPage(ctx: PaymentsContext, view: LinkView, asked: Record<string, string>): HtmlPage {
   const { t, country } = view.locale;
   return layoutPage(view.layout, {
     title: t.payTo(view.business),
@@ -27,7 +27,7 @@ export function countryPage(ctx: PaymentsContext, view: LinkView): HtmlPage {
         <h1>${t.whichCountry}</h1>
         ${view.choices.map((choice) =>
           linkButton(
-            addressWith(view, view.path, { country: String(choice.countryId) }),
+            addressWith(view, view.path, { ...asked, country: String(choice.countryId) }),
             country(choice.country.iso),
             'secondary',
           ),
@@ -58,6 +58,8 @@ function summary(view: LinkView, heading: Html): Html {
 
 export type FormPage = {
   row: LinkCountry;
+  /** What the address must ask for, so that the form is shown and not the try before. */
+  asked: Record<string, string>;
   draft: FormDraft;
   errors: FieldMessages;
   token: string;
@@ -98,7 +100,10 @@ export function formPage(ctx: PaymentsContext, view: LinkView, form: FormPage): 
         </form>
         ${
           view.choices.length > 0 &&
-          textLink(addressWith(view, view.path), `${t.changeCountry} (${locale.country(row.country.iso)})`)
+          textLink(
+            addressWith(view, view.path, { ...form.asked, country: '' }),
+            `${t.changeCountry} (${locale.country(row.country.iso)})`,
+          )
         }
         ${returnLink(view)}
       </div>

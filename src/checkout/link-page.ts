@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { PaymentLink } from '../links/links.ts';
 import { noteVisit } from '../links/visits.ts';
 import type { PaymentsContext } from '../payments/context.ts';
-import { readTransactions, type Transaction } from '../payments/transactions.ts';
+import { readTransactions, refOf, type Transaction } from '../payments/transactions.ts';
 import { type HtmlPage, sendPage } from '../platform/html.ts';
 import { showAttempt } from './attempt-handlers.ts';
 import { findAttempts } from './attempts.ts';
@@ -23,8 +23,10 @@ export async function showLink(
   const query = request.query as Query;
   const link = await requestedLink(ctx, request);
   const draft = await openDraft(ctx, link.id, query.d);
-  const view = await openLink(ctx, link, request, reply, Number(query.country) || draft?.country || null);
   const again = typeof query.again === 'string' ? await findLinkAttempt(ctx, link, query.again) : null;
+  // Another try is in the country of the one before, until the payer changes it.
+  const country = query.country === undefined ? (draft?.country ?? again?.country_id) : Number(query.country);
+  const view = await openLink(ctx, link, request, reply, country || null);
   const { attempts, count } = link.reusable ? { attempts: [], count: 0 } : await findAttempts(ctx.db, link.id);
   const transactions = await readTransactions(
     ctx.db,
@@ -36,21 +38,36 @@ export async function showLink(
   if (view.status !== 'active') return sendPage(request, reply, closedPage(view));
   // Changing an answer or an error is not another visit.
   if (draft === null && again === null) noteVisit(ctx, link, String(request.headers['user-agent'] ?? ''));
-  if (!view.row) return sendPage(request, reply, countryPage(ctx, view));
+  // A link that was tried before shows its form only to who asks for another try.
+  const asked: Record<string, string> = latest ? { again: refOf(latest) } : {};
+  if (!view.row) return sendPage(request, reply, countryPage(ctx, view, asked));
   const read = draft ? readOrder(ctx, view.locale, link, view.row, draft) : null;
   const form = {
     row: view.row,
+    asked,
     draft: draft ?? firstDraft(link, again && (await openPayer(ctx, request, link.id))),
     token: signForm(ctx, link.id, count),
     errors: read?.errors ?? new Map(),
   };
   const editing = query.edit !== undefined;
+  const inOthers = keepForLanguages(view, {
+    ...asked,
+    ...(view.choices.length > 0 ? { country: String(view.row.countryId) } : {}),
+    ...(draft ? { d: String(query.d) } : {}),
+    ...(editing ? { edit: '1' } : {}),
+  });
   if (draft?.notice === null && read?.payment && read.questions.length > 0 && !editing) {
     const sealed = String(query.d);
-    const page = confirmPage(view, { ...form, payment: read.payment, questions: read.questions, sealed });
+    const page = confirmPage(inOthers, { ...form, payment: read.payment, questions: read.questions, sealed });
     return sendPage(request, reply, page);
   }
-  return sendPage(request, reply, formPage(ctx, view, editing ? { ...form, errors: new Map() } : form));
+  return sendPage(request, reply, formPage(ctx, inOthers, editing ? { ...form, errors: new Map() } : form));
+}
+
+/** The view whose links to the other languages keep what was chosen and typed. */
+function keepForLanguages(view: LinkView, kept: Record<string, string>): LinkView {
+  const query = new URLSearchParams(kept).toString();
+  return query === '' ? view : { ...view, layout: { ...view.layout, address: `${view.path}?${query}` } };
 }
 
 /** The attempt that a single-use link shows instead of its form, so that it cannot be paid twice. */

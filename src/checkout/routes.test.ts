@@ -14,6 +14,7 @@ import { createHolderUuid } from '../platform/ids.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 
 const SHOP_URL = 'https://shop.example/thanks';
+const ENGLISH = { 'accept-language': 'en' };
 
 describe('the hosted page', () => {
   let gateway: TestGateway;
@@ -120,6 +121,54 @@ describe('the hosted page', () => {
       form: await formOf(`${path}?country=9`),
     });
     assert.doesNotMatch(refused.location, /TX_/, 'a country of another currency is none');
+  });
+
+  /** The address of a link on a page. */
+  const hrefOf = (page: string, pattern: RegExp) =>
+    (pattern.exec(page)?.[1] ?? '').replace(/&#(\d+);/g, (_, code: string) => String.fromCodePoint(Number(code)));
+
+  test('another try is made in the country of the one before, or in another one', async () => {
+    const { path } = await kenya({ currency: 'XOF' });
+    const form = await formOf(`${path}?country=3`);
+    const fields = { country: '3', phone: '0501234001', method: 'MTN_MOMO_CIV', form };
+    const { location } = await post(path, fields);
+    await gateway.settle();
+    const failed = (await get(location, ENGLISH)).body;
+    assert.match(failed, /Payment failed/);
+    const again = (await get(hrefOf(failed, /href="([^"]+)">Try again/), ENGLISH)).body;
+    assert.match(again, /MTN_MOMO_CIV/, 'the form, in the same country');
+    const choice = (await get(hrefOf(again, /href="([^"]+)"[^>]*>Change country/), ENGLISH)).body;
+    assert.match(choice, /Where is your mobile money account\?/);
+    assert.match((await get(hrefOf(choice, /href="([^"]+)"[^>]*>Senegal/))).body, /ORANGE_SEN/);
+  });
+
+  test('another language keeps the country, the try and what was typed', async () => {
+    const french = /href="([^"]+)" lang="fr"/;
+    const { path } = await kenya({ currency: 'XOF' });
+    const chosen = (await get(`${path}?country=3`, ENGLISH)).body;
+    const translated = (await get(hrefOf(chosen, french))).body;
+    assert.match(translated, /MTN_MOMO_CIV/);
+    assert.match(translated, /<html lang="fr"/);
+    const { location } = await post(path, { country: '3', phone: '12', method: '', form: await formOf(path) });
+    const wrong = (await get(location, ENGLISH)).body;
+    assert.match(wrong, /Error/);
+    const inFrench = (await get(hrefOf(wrong, french))).body;
+    assert.match(inFrench, /value="12"/, 'the number that was typed');
+    assert.match(inFrench, /numéro mobile \(Côte d’Ivoire\)/, 'and its error names the country in this language');
+    const attempt = await pay((await kenya()).path, { phone: number('001') });
+    const again = (await get(hrefOf((await get(attempt)).body, /href="([^"]+)">Try again/))).body;
+    assert.match(
+      (await get(hrefOf(again, french))).body,
+      /<form class="card" method="post"/,
+      'not the try that failed',
+    );
+  });
+
+  test('a code is valid until a time of day, which French and Portuguese say differently from a date', async () => {
+    const ghana = await kenya({ country_id: 16, currency: 'GHS', amount: '25.50' });
+    const attempt = await pay(ghana.path, { phone: '0201234567', method: 'VODAFONE_GHA' });
+    assert.match((await get(`${attempt}?lang=fr`)).body, /Valable jusqu’à \d\d:\d\d \(GMT\)/);
+    assert.match((await get(`${attempt}?lang=pt`)).body, /Válido até às \d\d:\d\d \(GMT\)/);
   });
 
   test('takes the amount from the link, whatever the form says', async () => {
