@@ -65,6 +65,16 @@ test('an amount that nobody takes has one sentence, once', async () => {
   assert.match(String(errorsOf(large.text)[0]), /^Enter an amount from KES\s1 to KES\s/);
 });
 
+test('a form with an error keeps the logo, and opens the options where the error is', async () => {
+  const logo = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg';
+  const wrong = await owner.post('/console/links', { ...BASKET, amount: '', logo });
+  assert.equal(wrong.status, 400);
+  assert.ok(wrong.text.includes(`name="logo" id="f-logo" value="${logo}"`));
+  const past = await owner.post('/console/links', { ...BASKET, expires_on: '2020-01-01' });
+  assert.equal(past.status, 400);
+  assert.match(past.text, /<details open>\s*<summary>More options/);
+});
+
 test('a link is valid to the end of the day in the zone of the holder', async () => {
   const link = await make({ expires_on: '2030-03-02' });
   assert.equal(link.expires_at?.toISOString(), '2030-03-02T20:59:59.000Z');

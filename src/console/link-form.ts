@@ -23,7 +23,15 @@ const DEFAULT_COLOUR = '#0f6b5c';
 const DAY_HOURS = 26;
 /** Fields that are passed on as they are; empty ones are left out. */
 const TEXT_FIELDS = ['item_name', 'business_name', 'redirection_url', 'callback_url', 'email', 'phone'] as const;
-const MORE_FIELDS = ['expires_on', 'redirection_url', 'email', 'phone', 'callback_url', 'accent_colour'] as const;
+const MORE_FIELDS = [
+  'expires_on',
+  'redirection_url',
+  'email',
+  'phone',
+  'callback_url',
+  'accent_colour',
+  'logo',
+] as const;
 
 /** The texts of the fields, by name. */
 export type LinkValues = Readonly<Record<string, string>>;
@@ -55,7 +63,8 @@ export function valuesOf(
 
 function sentValues(request: HolderRequest): LinkValues {
   const names = [...TEXT_FIELDS, 'amount', 'amount_kind', 'country_id', 'reusable', 'expires_on', 'accent_colour'];
-  return Object.fromEntries(names.map((name) => [name, fieldOf(request, name, MAX_FIELD_CHARACTERS)]));
+  const texts = names.map((name) => [name, fieldOf(request, name, MAX_FIELD_CHARACTERS)] as const);
+  return { ...Object.fromEntries(texts), logo: fieldOf(request, 'logo', MAX_LOGO_CHARACTERS) };
 }
 
 type LinkFormOptions = {
@@ -75,7 +84,7 @@ export function linkForm(request: HolderRequest, options: LinkFormOptions): Html
     (row) => [String(row.countryId), `${countryName(request, row.country.iso)} (${row.currency})`] as const,
   );
   const more = moreFields(request, value, isChange === true);
-  const isMoreOpen = MORE_FIELDS.some((name) => errors?.[name === 'expires_on' ? 'expires_at' : name]);
+  const isMoreOpen = MORE_FIELDS.some((name) => errors?.[name]);
   return form(request, {
     action: options.action,
     className: 'link-form',
@@ -189,7 +198,9 @@ export function linkPreview(request: HolderRequest, values: LinkValues): Html {
       <div class="preview-page">
         <div class="preview-business">
           <img id="preview-logo" alt="" width="40" height="40"${
-            logo === '' ? html` hidden` : html` src="data:image/webp;base64,${logo}"`
+            logo === ''
+              ? html` hidden`
+              : html` src="${logo.startsWith('data:') ? logo : `data:image/webp;base64,${logo}`}"`
           }>
           <span class="preview-initial" id="preview-initial"></span>
           <b><span data-shows="business_name" data-empty="${holder.name}">${holder.name}</span></b>
