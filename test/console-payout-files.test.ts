@@ -5,6 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { applyRuleChanges } from '../src/holders/approval-rules.ts';
 import { COMMAND_LINE } from '../src/holders/audit.ts';
 import { findHolder } from '../src/holders/holders.ts';
+import { setPassword } from '../src/holders/passwords.ts';
 import { MAX_PAYOUT_FILE_ROWS } from '../src/payments/payout-file-reader.ts';
 import { readPayout } from '../src/payments/payout-requests.ts';
 import { orderPayouts } from '../src/payments/payouts.ts';
@@ -123,6 +124,30 @@ describe('files', () => {
     const meant = { ...hiddenFieldsOf(again.text), confirm_repeats: 'yes' };
     assert.match((await finance.post('/console/payouts', meant)).location ?? '', /\/console\/transactions\/TX_/);
     assert.equal(await countOrders(shop), 3);
+  });
+
+  test('a list that was looked at for too long is not ordered, and the page says so after the proof', async () => {
+    const { shop, finance } = await createTeam('Slow reader');
+    await topUp(shop);
+    const { id } = finance.member;
+    await setPassword(gateway.ctx, COMMAND_LINE, id, 'a long enough secret', { sessionId: null, holderId: null });
+    const reader = await signIn(gateway, finance.member, { holderId: shop.holderId });
+    const form = hiddenFieldsOf((await reader.post('/console/payouts/check', { name: 'March', csv: CSV })).text);
+    gateway.ctx.clock.advance(11 * 60_000);
+    const referer = `${gateway.url}/console/payouts/check`;
+    const asked = await reader.post('/console/payouts/import', form, { referer });
+    const next = new URLSearchParams(asked.location?.split('?')[1]).get('next') ?? '';
+    assert.equal(next, '/console/payouts/import?done=repeatStep', 'the answer to a form is no page to return to');
+    const proved = await reader.post('/console/confirm', { password: 'a long enough secret', next });
+    assert.equal(proved.location, next);
+    const page = await reader.get(next);
+    assert.equal(page.status, 200);
+    assert.match(page.text, /class="box warning" role="status">Thank you\. Your last step was not carried out yet\./);
+    assert.equal(await countOrders(shop), 0);
+    gateway.ctx.clock.advance(11 * 60_000);
+    const settings = `${gateway.url}/console/settings?done=saved`;
+    const limits = await reader.post('/console/payouts', {}, { referer: settings });
+    assert.equal(limits.location, `/console/confirm?next=${encodeURIComponent('/console/settings?done=repeatStep')}`);
   });
 
   test('money 4: the console takes as many rows as the command line, and no more', async () => {

@@ -140,7 +140,7 @@ function main(request: ConsoleRequest, content: ConsoleContent): Html {
   const notice = Object.hasOwn(t.notices, done) ? t.notices[done as NoticeKey] : null;
   return html`
     <main id="main">
-      ${notice && html`<p class="box success" role="status">${notice}</p>`}
+      ${notice && html`<p class="box ${done === 'repeatStep' ? 'warning' : 'success'}" role="status">${notice}</p>`}
       ${content.historyLost === true && html`<p class="box error" role="alert">${t.system.payoutsStopped}</p>`}
       ${content.alone !== true && noticeBox(request)}
       <div class="page-head">

@@ -250,12 +250,28 @@ function requireAccess({ t, holder, role }: ConsoleRequest, { member }: Session,
   if (!access.includes(role)) throw new Problem('forbidden', { message: t.roleNotAllowed });
 }
 
-/** While a holder is suspended or closed its people read, stop and take back; they order and create nothing. */
-/** Where a member returns to after a proof: this page, or the one whose form was sent. */
+/** What a browser can open. The answer to a form may have an address that is none. */
+const PAGES = CONSOLE_ROUTES.filter(({ method }) => method === 'GET').map(
+  ({ path }) => new RegExp(`^/console${path.replace(/:\w+/g, '[^/]+')}(?:\\?|$)`),
+);
+
+/**
+ * Where a member returns to after a proof: this page, or the one whose form was sent. What was sent is gone then, and that page
+ * says so.
+ */
 function returnPath(raw: FastifyRequest): string {
   if (raw.method === 'GET') return safePath(raw.url);
+  const [path = '', search = ''] = formPath(raw).split('?');
+  const query = new URLSearchParams(search);
+  query.set('done', 'repeatStep');
+  return safePath(`${path}?${query.toString()}`);
+}
+
+/** The page whose form was sent; else the page at the form's own address. */
+function formPath(raw: FastifyRequest): string {
   const from = URL.parse(raw.headers.referer ?? '');
-  return from && from.host === raw.headers.host ? safePath(from.pathname + from.search) : '/console';
+  const sentFrom = from && from.host === raw.headers.host ? from.pathname + from.search : '';
+  return safePath([sentFrom, raw.url].find((path) => PAGES.some((page) => page.test(path))));
 }
 
 function problemPage(problem: Problem, raw: FastifyRequest, reply: FastifyReply): string {
@@ -276,6 +292,7 @@ function problemPage(problem: Problem, raw: FastifyRequest, reply: FastifyReply)
         <p>${problemSentence(request, problem)}</p>
         ${problem.details.errors && html`<ul>${sentences.map((sentence) => html`<li>${sentence}</li>`)}</ul>`}
         ${problem.status >= 500 && html`<p class="muted">${raw.id}</p>`}
+        ${raw.method === 'POST' && html`<p><a class="button button-secondary" href="${formPath(raw)}">${t.back}</a></p>`}
         <p><a href="/console">${t.toHome}</a></p>
       </div>
     `,

@@ -123,6 +123,7 @@ export const common = {
     auditExport: 'Audit of the gateway',
   },
   notices: {
+    repeatStep: 'Thank you. Your last step was not carried out yet. Please repeat it.',
     connectionCreated: 'Connected. Test it now.',
     connectionPaused: 'Paused. It finishes what it began.',
     connectionResumed: 'It takes payments again.',

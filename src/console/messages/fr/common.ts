@@ -127,6 +127,7 @@ export const common: CommonMessages = {
     auditExport: 'Audit de la passerelle',
   },
   notices: {
+    repeatStep: 'Merci. La dernière action n’a pas encore été effectuée. Veuillez la refaire.',
     connectionCreated: 'Connexion créée. Testez-la maintenant.',
     connectionPaused: 'En pause. La connexion termine ce qu’elle a commencé.',
     connectionResumed: 'La connexion traite de nouveau des paiements.',

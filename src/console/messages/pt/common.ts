@@ -124,6 +124,7 @@ export const common: CommonMessages = {
     auditExport: 'Auditoria do gateway',
   },
   notices: {
+    repeatStep: 'Obrigado. A última ação ainda não foi feita. Repita-a, por favor.',
     connectionCreated: 'Conexão criada. Teste-a agora.',
     connectionPaused: 'Em pausa. A conexão termina o que começou.',
     connectionResumed: 'A conexão aceita pagamentos de novo.',

@@ -122,6 +122,7 @@ export const common: CommonMessages = {
     auditExport: 'Matendo ya mfumo',
   },
   notices: {
+    repeatStep: 'Asante. Hatua ya mwisho bado haijafanyika. Tafadhali irudie.',
     connectionCreated: 'Imeunganishwa. Ijaribu sasa.',
     connectionPaused: 'Imesimamishwa. Itamaliza ilichoanza.',
     connectionResumed: 'Inapokea malipo tena.',
