@@ -49,6 +49,15 @@ describe('pages of staff', () => {
     assert.ok(!(await owner.get('/console/search?q=office')).text.includes('/console/admin/holders'));
   });
 
+  test('fees with one operator in two countries are told apart, in the language of the page', async () => {
+    const path = `/console/admin/holders/${merchant.holderId}`;
+    for (const method of ['MTN_MOMO_UGA', 'MTN_MOMO_ZMB'])
+      assert.equal((await staff.post(`${path}/fees`, { method, direction: 'collection', percent: '2' })).status, 303);
+    const { text } = await staff.get(path, { 'accept-language': 'fr' });
+    assert.match(text, /<td[^>]*><div>MTN MoMo \(Ouganda\)</);
+    assert.match(text, /<td[^>]*><div>MTN MoMo \(Zambie\)</);
+  });
+
   test('staff read the payments of a merchant, who sees that in the audit log; nobody else can', async () => {
     const path = `/console/admin/holders/${merchant.holderId}/payments`;
     assert.equal((await owner.get(path)).status, 403);

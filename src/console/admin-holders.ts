@@ -26,6 +26,7 @@ import { dangerForm, form, type InputField, postButton } from './form-components
 import { redirect, renderPage } from './layout.ts';
 import { merchantLimits } from './limit-settings.ts';
 import { countInBackground, readVolumes } from './merchant-figures.ts';
+import { methodInCountry, methodTitle } from './names.ts';
 import { type ConsoleRoute, forAdmin } from './route.ts';
 import { deliveryOf, invitedPage } from './team.ts';
 
@@ -224,7 +225,7 @@ function statusForms(request: MemberRequest, { status }: Holder, path: string): 
 }
 
 function feeTable(request: MemberRequest, fees: readonly FeeOverride[], path: string): Html {
-  const { ctx, t } = request;
+  const { t } = request;
   return dataTable(
     t.admin.fees,
     [
@@ -237,7 +238,7 @@ function feeTable(request: MemberRequest, fees: readonly FeeOverride[], path: st
       { label: t.action },
     ],
     fees.map((fee) => [
-      ctx.catalog.methods.get(fee.method)?.name ?? fee.method,
+      methodTitle(request, fee.method),
       t.admin.directions[fee.direction],
       `${Number(fee.basis_points) / 100} %`,
       formatAmount(fee.fixed),
@@ -268,7 +269,7 @@ function feeForm(request: MemberRequest, path: string): Html {
         type: 'select',
         name: 'method',
         label: t.method,
-        choices: methods.map((each) => [each.code, `${each.name} (${each.country.name})`] as const),
+        choices: methods.map((each) => [each.code, methodInCountry(request, each)] as const),
       },
       {
         type: 'select',

@@ -14,6 +14,7 @@ import { type MemberRequest, money, paramOf } from './console-request.ts';
 import { floatSection } from './float.ts';
 import { dangerForm, postButton } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
+import { methodTitle } from './names.ts';
 import { type ConsoleRoute, forAdmin } from './route.ts';
 
 const ERRORS_SHOWN = 10;
@@ -89,12 +90,9 @@ function actionsOf(request: MemberRequest, { connection, definition }: Connectio
 }
 
 function factsOf(request: MemberRequest, details: ConnectionDetails): Html {
-  const { t, ctx } = request;
+  const { t } = request;
   const { connection, callbackUrl } = details;
-  const names = connection.methods.map((code) => {
-    const method = ctx.catalog.methods.get(code);
-    return method ? `${method.name} (${method.country.name})` : code;
-  });
+  const names = connection.methods.map((code) => methodTitle(request, code));
   return facts([
     [t.state, connectionState(request, details)],
     [t.connections.pausedSince, timeTag(request, connection.pausedAt)],

@@ -10,6 +10,7 @@ import { dataTable, emptyState } from '../ui/components.ts';
 import { fieldOf, idOf, type MemberRequest } from './console-request.ts';
 import { errorBox, form } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
+import { methodInCountry, methodTitle } from './names.ts';
 import { type ConsoleRoute, forAdmin } from './route.ts';
 
 const MAX_ORDER_CHARACTERS = 400;
@@ -38,7 +39,8 @@ async function routesPage(request: MemberRequest, errors?: FieldErrors): Promise
   });
 }
 
-function routeTable({ ctx, t }: MemberRequest, routes: readonly Route[]): Html {
+function routeTable(request: MemberRequest, routes: readonly Route[]): Html {
+  const { t } = request;
   return dataTable(
     t.connections.routes,
     [
@@ -47,15 +49,12 @@ function routeTable({ ctx, t }: MemberRequest, routes: readonly Route[]): Html {
       { label: t.connections.holder },
       { label: t.connections.order },
     ],
-    routes.map(({ method, direction, holderId, connections }) => {
-      const known = ctx.catalog.methods.get(method);
-      return [
-        html`${known?.name ?? method}<span class="muted">${known?.country.name ?? ''} ${method}</span>`,
-        t.admin.directions[direction],
-        holderId === null ? t.connections.everybody : String(holderId),
-        html`<ol>${connections.map((name) => html`<li><a href="/console/admin/rails/${name}">${name}</a></li>`)}</ol>`,
-      ];
-    }),
+    routes.map(({ method, direction, holderId, connections }) => [
+      html`${methodTitle(request, method)}<span class="muted">${method}</span>`,
+      t.admin.directions[direction],
+      holderId === null ? t.connections.everybody : String(holderId),
+      html`<ol>${connections.map((name) => html`<li><a href="/console/admin/rails/${name}">${name}</a></li>`)}</ol>`,
+    ]),
   );
 }
 
@@ -74,7 +73,7 @@ function routeForm(request: MemberRequest, methods: readonly Method[], errors?: 
             name: 'method',
             label: t.connections.method,
             value: fieldOf(request, 'method'),
-            choices: methods.map(({ code, name, country }) => [code, `${name}, ${country.name}`] as const),
+            choices: methods.map((method) => [method.code, methodInCountry(request, method)] as const),
           },
           {
             type: 'select',

@@ -15,6 +15,7 @@ import { type MemberRequest, money } from './console-request.ts';
 import { floatsInNeed } from './float.ts';
 import { renderPage } from './layout.ts';
 import { readMethodDays } from './merchant-figures.ts';
+import { methodTitle } from './names.ts';
 import { type ConsoleRoute, forAdmin } from './route.ts';
 
 const LIVE_SECONDS = 10;
@@ -124,12 +125,6 @@ function healthState(request: MemberRequest, health: OperatorHealth): Html {
     return html`${status('error', t.admin.breakers.open)} <span class="muted">${openedAt && t.since} ${timeTag(request, openedAt)}</span>`;
   if (state === 'half_open') return status('warning', t.admin.breakers.half_open);
   return isSlow(health) ? status('warning', t.admin.slow) : status('success', t.admin.breakers.closed);
-}
-
-/** M-PESA (Kenya): one operator works in several countries. */
-function methodTitle({ ctx }: MemberRequest, code: string): string {
-  const method = ctx.catalog.methods.get(code);
-  return method ? `${method.name} (${method.country.name})` : code;
 }
 
 type Totals = { calls: number; successRate: number | null; silentRate: number; slowestMs: number | null };

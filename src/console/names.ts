@@ -25,3 +25,9 @@ export function countryName({ ctx, language }: MemberRequest, iso: string): stri
 export function methodInCountry(request: MemberRequest, method: Pick<Method, 'code' | 'name' | 'country'>): string {
   return `${spokenMethod(request.language, method)} (${countryName(request, method.country.iso)})`;
 }
+
+/** The same by the code of the method. One that is no longer in the catalogue has no other name. */
+export function methodTitle(request: MemberRequest, code: string): string {
+  const method = request.ctx.catalog.methods.get(code);
+  return method ? methodInCountry(request, method) : code;
+}

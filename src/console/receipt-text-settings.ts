@@ -6,6 +6,7 @@ import { type Html, html } from '../platform/html.ts';
 import { fieldOf, type HolderRequest } from './console-request.ts';
 import { form } from './form-components.ts';
 import { redirect } from './layout.ts';
+import { methodInCountry } from './names.ts';
 import { type ConsoleRoute, forRoles, OWNER } from './route.ts';
 
 export const receiptTextRoutes: ConsoleRoute[] = [forRoles(OWNER, 'POST', '/settings/receipts', save)];
@@ -33,12 +34,13 @@ export async function receiptTextCard(request: HolderRequest): Promise<Html> {
 }
 
 /** The ways to pay whose operator sends the text, by name and country. */
-function reach({ ctx, t, holder }: HolderRequest): Html {
+function reach(request: HolderRequest): Html {
+  const { ctx, t, holder } = request;
   const { receiptTexts } = t.accountSettings;
   const methods = [...ctx.catalog.methods.values()].filter((method) => method.type === 'mobile operator');
   const offered = methods.flatMap((method) => {
     const can = ctx.rails.railFor(method, 'collection', holder.id)?.capabilitiesOf(method, 'collection');
-    return can ? [{ name: `${method.name} (${method.country.name})`, isReached: can.textsPayers === true }] : [];
+    return can ? [{ name: methodInCountry(request, method), isReached: can.textsPayers === true }] : [];
   });
   const reached = offered.filter(({ isReached }) => isReached).map(({ name }) => name);
   if (reached.length === 0) return html`<p class="box neutral">${receiptTexts.reachesNone}</p>`;
