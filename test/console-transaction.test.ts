@@ -6,6 +6,7 @@ import { COMMAND_LINE } from '../src/holders/audit.ts';
 import { balancesOf } from '../src/ledger/ledger.ts';
 import { transfersOf } from '../src/ledger/reports.ts';
 import { createLink, linkUuid } from '../src/links/links.ts';
+import { setFee } from '../src/payments/fees.ts';
 import { setHolderStatus } from '../src/payments/holder-status.ts';
 import { applyOutcomes } from '../src/payments/outcomes.ts';
 import { topUpSandbox } from '../src/payments/sandbox-top-up.ts';
@@ -70,6 +71,24 @@ describe('what the page says', () => {
     assert.equal(text.match(/no change/g)?.length, 1);
     assert.ok(text.indexOf('no change') < text.indexOf('Request received'), 'newest first');
     assert.match(text, /Prompt sent to the phone M-PESA accepted the request/);
+  });
+
+  test('a prompt of long ago waits for nobody: the operator has not said how it ended', async () => {
+    await collect('005');
+    const list = async () => textOf((await owner.get('/console/transactions')).text);
+    assert.match(await list(), /Waiting for PIN/);
+    gateway.ctx.clock.advance(16 * 60_000);
+    assert.match(await list(), /Result not known yet/);
+    assert.doesNotMatch(await list(), /Waiting for PIN/);
+  });
+
+  test('a percentage has the decimal sign of its language', async () => {
+    const fee = { basisPoints: 150n, fixed: 0n, min: 0n, max: null };
+    await setFee(gateway.ctx, COMMAND_LINE, shop.holderId, 'MPESA_KEN', 'collection', fee);
+    const ref = await collect('000', { amount: 2000 });
+    assert.match(textOf(await pageOf(ref)), /Fee \(1\.5 %\)/);
+    const french = await owner.get(`/console/transactions/${ref}`, { 'accept-language': 'fr' });
+    assert.match(textOf(french.text), /Frais \(1,5 %\)/);
   });
 
   test('review: samples have the client id of the integration and use our client first', async () => {

@@ -5,6 +5,7 @@ import type { TransferLine } from '../ledger/reports.ts';
 import type { Refund } from '../payments/refund-orders.ts';
 import type { Transaction } from '../payments/transactions.ts';
 import { type Html, html } from '../platform/html.ts';
+import { numberLocale } from '../platform/locales.ts';
 import { dataTable, sum } from '../ui/components.ts';
 import { type HolderRequest, money } from './console-request.ts';
 import type { TransactionDetails } from './transaction-details.ts';
@@ -59,7 +60,8 @@ function additionOf(request: HolderRequest, details: TransactionDetails): Additi
   return refund ? refundMoney(request, refund) : payoutMoney(request, details);
 }
 
-function collectionMoney({ t }: HolderRequest, { transaction, transfers, refunds }: TransactionDetails): Addition {
+function collectionMoney(request: HolderRequest, { transaction, transfers, refunds }: TransactionDetails): Addition {
+  const { t } = request;
   const { money: labels } = t.transaction;
   const { amount, status } = transaction;
   if (status === 'failed' || status === 'expired')
@@ -71,7 +73,7 @@ function collectionMoney({ t }: HolderRequest, { transaction, transfers, refunds
       total: labels.added,
       note: labels.noFee,
     };
-  const fee: MoneyLine = [feeLabel(t, transaction), -transaction.fee];
+  const fee: MoneyLine = [feeLabel(request, transaction), -transaction.fee];
   if (status === 'pending' || status === 'processing')
     return { lines: [[labels.requested, amount], fee], total: labels.willBeAdded };
   const back = [
@@ -108,8 +110,8 @@ function totalOf(transfers: readonly TransferLine[], kind: TransferLine['kind'])
   return transfers.reduce((all, transfer) => all + (transfer.kind === kind ? transfer.amount : 0n), 0n);
 }
 
-function payoutMoney({ t }: HolderRequest, { transaction }: TransactionDetails): Addition {
-  const { money: labels } = t.transaction;
+function payoutMoney(request: HolderRequest, { transaction }: TransactionDetails): Addition {
+  const { money: labels } = request.t.transaction;
   const { amount, fee, status } = transaction;
   if (status === 'failed' || status === 'expired')
     return {
@@ -123,7 +125,7 @@ function payoutMoney({ t }: HolderRequest, { transaction }: TransactionDetails):
   const isSent = status === 'success' || status === 'reversed';
   const lines: MoneyLine[] = [
     [isSent ? labels.sentTo : labels.toSend, amount],
-    [feeLabel(t, transaction), fee],
+    [feeLabel(request, transaction), fee],
   ];
   if (status === 'reversed') lines.push([labels.returned, -(amount + fee)]);
   return { lines, total: isSent ? labels.taken : labels.held };
@@ -147,15 +149,13 @@ function refundMoney({ t }: HolderRequest, refund: Refund): Addition {
 }
 
 /** The percentage is named where it is exact. */
-function feeLabel(t: HolderRequest['t'], { amount, fee }: Pick<Transaction, 'amount' | 'fee'>): string {
+function feeLabel({ t, language }: HolderRequest, { amount, fee }: Pick<Transaction, 'amount' | 'fee'>): string {
   const { money: labels } = t.transaction;
   const basisPoints = (fee * WHOLE_PERCENT * WHOLE_PERCENT) / amount;
   const isExact = fee > 0n && basisPoints > 0n && basisPoints * amount === fee * WHOLE_PERCENT * WHOLE_PERCENT;
   if (!isExact) return labels.fee;
-  const decimals = String(basisPoints % WHOLE_PERCENT)
-    .padStart(2, '0')
-    .replace(/0+$/, '');
-  return labels.feePercent(`${basisPoints / WHOLE_PERCENT}${decimals === '' ? '' : `.${decimals}`}`);
+  const percent = new Intl.NumberFormat(numberLocale(language), { maximumFractionDigits: 2 });
+  return labels.feePercent(percent.format(Number(basisPoints) / Number(WHOLE_PERCENT)));
 }
 
 function ledgerTable(request: HolderRequest, transfers: readonly TransferLine[]): Html {

@@ -12,6 +12,9 @@ import { statusTag, timeTag } from './components.ts';
 import { type HolderRequest, money } from './console-request.ts';
 import { methodName } from './names.ts';
 
+/** Longer than any operator waits for a PIN. */
+const PROMPT_LIVES_MS = 15 * 60_000;
+
 /** What a row alone does not say: the payer and item of its payment link, the name of its payout file. By transaction. */
 export type TransactionNames = ReadonlyMap<string, { name?: string; purpose?: string }>;
 
@@ -106,11 +109,15 @@ export function transactionStatus(request: HolderRequest, row: Transaction): Htm
   if (row.status === 'reversed')
     return status('neutral', row.direction === 'payout' ? t.transactions.returned : t.transactions.refunded);
   if (row.direction === 'collection' && (row.status === 'processing' || row.status === 'pending'))
-    return status(
-      'warning',
-      row.verification === 'prompt' ? t.transactions.waitingForPin : t.transactions.waitingForPayer,
-    );
+    return status('warning', waitingText(request, row));
   return statusTag(request, row.status, row.direction);
+}
+
+/** A prompt that is this old is answered no more: the operator has not said how it ended. */
+function waitingText({ ctx, t }: HolderRequest, { verification, created_at: at }: Transaction): string {
+  if (verification !== 'prompt') return t.transactions.waitingForPayer;
+  const isOver = ctx.clock.millis() - at.getTime() > PROMPT_LIVES_MS;
+  return isOver ? t.transactions.notKnown : t.transactions.waitingForPin;
 }
 
 /** With the sign of its direction: money in, or money out. */

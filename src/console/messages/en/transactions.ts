@@ -32,6 +32,7 @@ export const transactions = {
     time: 'Time',
     integration: 'Integration',
     waitingForPin: 'Waiting for PIN',
+    notKnown: 'Result not known yet',
     waitingForPayer: 'Waiting for payer',
     refunded: 'Refunded',
     returned: 'Returned',

@@ -30,6 +30,7 @@ export const transactions: Pick<ConsoleMessages, 'transactions' | 'failures'> = 
     time: 'Heure',
     integration: 'Intégration',
     waitingForPin: 'Attente du PIN',
+    notKnown: 'Résultat pas encore connu',
     waitingForPayer: 'Attente du payeur',
     refunded: 'Remboursé',
     returned: 'Retourné',

@@ -30,6 +30,7 @@ export const transactions: Pick<ConsoleMessages, 'transactions' | 'failures'> = 
     time: 'Hora',
     integration: 'Integração',
     waitingForPin: 'Aguarda o PIN',
+    notKnown: 'Resultado ainda desconhecido',
     waitingForPayer: 'Aguarda o pagador',
     refunded: 'Reembolsado',
     returned: 'Devolvido',

@@ -29,6 +29,7 @@ export const transactions: Pick<ConsoleMessages, 'transactions' | 'failures'> = 
     time: 'Wakati',
     integration: 'Muunganisho',
     waitingForPin: 'Inasubiri PIN',
+    notKnown: 'Matokeo bado hayajulikani',
     waitingForPayer: 'Inamsubiri mlipaji',
     refunded: 'Imerudishwa',
     returned: 'Imerejea',
