@@ -164,3 +164,20 @@ test('money 26: the newest evidence is shown, and the rest is a page away', asyn
   assert.match(first, /submit|sent/i);
   assert.doesNotMatch(first, /Older reports/);
 });
+
+test('an empty list says why: nothing fits the filter, or there is nothing yet', async () => {
+  const other = await createShop(gateway.ctx, 'Empty lists');
+  const person = await addPerson(gateway, other.holderId, 'owner', 'empty@example.org');
+  const viewer = await addPerson(gateway, other.holderId, 'viewer', 'reader@example.org');
+  const main = async (path: string, by: Person = person) => (await by.get(path)).text.split('<main')[1] ?? '';
+  assert.match(await main('/console/callbacks'), /No callbacks yet/);
+  assert.match(await main('/console/transactions'), /Try a test payment on the home page/);
+  // The form of a test payment is not shown to viewers.
+  assert.doesNotMatch(await main('/console/transactions', viewer), /test payment/i);
+  await collect(other);
+  await gateway.settle();
+  for (const path of ['/console/callbacks?status=given_up', '/console/requests?status=5']) {
+    assert.match(await main(path), /No matches/, path);
+    assert.doesNotMatch(await main(path), /No (?:callbacks|requests) yet/, path);
+  }
+});

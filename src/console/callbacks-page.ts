@@ -49,9 +49,11 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
       ${endpoints}
       ${stateChips(request, status)}
       ${
-        deliveries.length === 0
-          ? emptyState(t.callbacks.none, t.callbacks.noneText, sampleShopButton(request), 'bell')
-          : table(request, deliveries)
+        deliveries.length > 0
+          ? table(request, deliveries)
+          : status || before
+            ? emptyState(t.transactions.noMatch, t.links.noneHereText, false, 'bell')
+            : emptyState(t.callbacks.none, t.callbacks.noneText, sampleShopButton(request), 'bell')
       }
       ${pager(request, nextPage(deliveries, status))}
       ${BUILDERS.includes(role) && replayCard(request)}

@@ -47,7 +47,9 @@ export async function caseList(request: MemberRequest, path: string, options: Ca
     ${counts.size > 0 && filters(request, path, counts, query)}
     ${
       cases.length === 0
-        ? emptyState(t.cases.none, t.cases.noneText, false, 'circle-check')
+        ? query.kind !== undefined && counts.size > 0
+          ? emptyState(t.transactions.noMatch, t.transactions.noMatchText, false, 'circle-check')
+          : emptyState(t.cases.none, t.cases.noneText, false, 'circle-check')
         : await caseTable(request, path, cases, options)
     }
     ${pager(request, next, null, query.oldestFirst ? t.newer : t.older)}

@@ -49,11 +49,18 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
       ${ctx.config.requestLog === 'off' && html`<p class="box warning">${t.requests.off}</p>`}
       ${familyChips(request, filter)}
       ${filterForm(request, filter, integrations)}
-      ${rows.length === 0 ? emptyState(t.requests.none, t.requests.noneText) : table(request, rows, integrations)}
+      ${rows.length === 0 ? emptyList(request, filter) : table(request, rows, integrations)}
       ${pager(request, nextPage(rows, filter))}
       ${unverified.length > 0 && unverifiedSection(request, unverified, integrations)}
     `,
   });
+}
+
+function emptyList({ t }: HolderRequest, filter: Filter): Html {
+  const isFiltered = Object.values(filter).some((value) => value !== undefined && value !== '');
+  return isFiltered
+    ? emptyState(t.transactions.noMatch, t.transactions.noMatchText)
+    : emptyState(t.requests.none, t.requests.noneText);
 }
 
 function readFilter(request: HolderRequest, integrations: readonly Integration[]): Filter {

@@ -165,19 +165,27 @@ function pageLinks(request: HolderRequest, page: ShownPage, isFiltered: boolean)
 }
 
 function emptyList(request: HolderRequest, isFiltered: boolean): Html {
-  const { t } = request;
-  return isFiltered
-    ? emptyState(
-        t.transactions.noMatch,
-        t.transactions.noMatchText,
-        html`<a class="button button-secondary" href="/console/transactions">${t.transactions.clear}</a>`,
-        'search',
-      )
-    : emptyState(
-        t.transactions.none,
-        t.transactions.noneText,
-        html`<a class="button" href="/console">${t.home.testPayment}</a>${sampleShopButton(request)}`,
-      );
+  const { ctx, t, role } = request;
+  if (isFiltered)
+    return emptyState(
+      t.transactions.noMatch,
+      t.transactions.noMatchText,
+      html`<a class="button button-secondary" href="/console/transactions">${t.transactions.clear}</a>`,
+      'search',
+    );
+  const canMake = MAKERS.includes(role);
+  // A test payment is for those who find its form on the home page.
+  if (ctx.config.mode === 'sandbox' && canMake)
+    return emptyState(
+      t.transactions.none,
+      t.transactions.noneText,
+      html`<a class="button" href="/console">${t.home.testPayment}</a>${sampleShopButton(request)}`,
+    );
+  return emptyState(
+    t.transactions.none,
+    t.home.noneText,
+    html`${canMake && html`<a class="button" href="/console/links/new">${t.home.newLink}</a>`}${sampleShopButton(request)}`,
+  );
 }
 
 async function exportTransactions(request: HolderRequest): Promise<FastifyReply> {
