@@ -15,9 +15,9 @@
     return document.querySelector(selector);
   }
 
-  // What is of use only with a script. Also done to a page that was loaded again.
+  // What is of use only with a script. Also done to a page that was loaded again. Browsers copy only over https, or on this machine.
   function enhance(root) {
-    findAll('button[data-copy],[data-js]', root).forEach(function (element) {
+    findAll(navigator.clipboard ? 'button[data-copy],[data-js]' : '[data-js]', root).forEach(function (element) {
       element.hidden = false;
     });
   }
@@ -28,8 +28,10 @@
       if (!button) return;
       // Beside an icon the text has an element of its own.
       var place = button.querySelector('.button-label') || button;
-      var label = place.textContent;
+      // A second press finds the text of the first.
+      var label = button.dataset.label || place.textContent;
       var done = button.dataset.done;
+      button.dataset.label = label;
       void navigator.clipboard.writeText(find(button.dataset.copy).textContent).then(function () {
         place.textContent = done;
         button.classList.add('done');

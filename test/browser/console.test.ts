@@ -73,6 +73,29 @@ describe('the console in a browser', { skip: browserMissing() ?? false }, () => 
     return opened;
   }
 
+  test('copy buttons are there where the browser can copy, and say so for a moment only', async () => {
+    const link = full.pages.find(({ name }) => name === 'console link')?.url ?? '';
+    const shown = async (clipboard: string) => {
+      const { page, context, close } = await visitAsOwner({ width: 1280 });
+      await context.addInitScript(`Object.defineProperty(navigator, 'clipboard', { value: ${clipboard} })`);
+      await page.goto(link);
+      return { buttons: page.locator('main button[data-copy]:visible'), page, close };
+    };
+    // Over plain http a browser has no clipboard.
+    const without = await shown('undefined');
+    assert.equal(await without.buttons.count(), 0);
+    await without.close();
+    const { buttons, page, close } = await shown('{ writeText: () => Promise.resolve() }');
+    const before = await buttons.first().innerText();
+    await buttons.first().click();
+    await buttons.first().click();
+    assert.match(await buttons.first().innerText(), /Copied/);
+    await page.waitForSelector('main button.done', { state: 'detached' });
+    await page.waitForTimeout(500);
+    assert.equal(await buttons.first().innerText(), before);
+    await close();
+  });
+
   test('from the login link to an integration, a signed request and its case file', async (t) => {
     const { ctx } = gateway;
     let callbacks = 0;
