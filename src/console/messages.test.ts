@@ -46,3 +46,24 @@ test('texts have the signs of their language: no-break spaces in French, apostro
       code,
     );
 });
+
+test('payouts have one name in each language, which is not that of payments or settlements', () => {
+  const textsOf = (code: 'fr' | 'pt' | 'sw', paths: RegExp) =>
+    allTexts(LANGUAGES[code].messages).filter(([path]) => paths.test(path));
+  const payouts = /^\.float\.(?:stopHint|waiting|watchText|waits|payoutWaitsText)|\.payoutsStopped|audit.*payout/;
+  for (const [path, text] of textsOf('fr', payouts)) {
+    assert.match(text, /virement/i, path);
+    assert.doesNotMatch(text.replace(/et versements/, ''), /versement|envoi\b/i, path);
+  }
+  for (const [path, text] of textsOf('pt', payouts)) assert.match(text, /envio/i, path);
+  for (const [path, text] of textsOf('pt', payouts)) assert.doesNotMatch(text, /pagamento/i, path);
+});
+
+test('who won a dispute is clear in Swahili: the merchant, not the dispute', () => {
+  const { decisions, transfers, settlements } = LANGUAGES.sw.messages;
+  assert.equal(decisions.labels.dispute_won, 'Mfanyabiashara ameshinda mzozo');
+  assert.equal(decisions.labels.dispute_lost, 'Mfanyabiashara ameshindwa katika mzozo');
+  for (const text of [transfers.dispute_release, settlements.lines.dispute_won]) assert.equal(text, 'Umeshinda mzozo');
+  for (const text of [transfers.dispute_loss, transfers.dispute_loss_short, settlements.lines.dispute_lost])
+    assert.equal(text, 'Umeshindwa katika mzozo');
+});

@@ -154,7 +154,7 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
     historyWhole: 'Complet',
     historyLost: 'La base de données est revenue en arrière',
     payoutsStopped:
-      'Les versements, remboursements et règlements sont arrêtés : la base de données est plus ancienne que ce que ' +
+      'Les virements, remboursements et versements sont arrêtés : la base de données est plus ancienne que ce que ' +
       'la passerelle en connaît. Vérifiez de quelle copie il s’agit, puis lancez : npx simbi after-restore',
     heads: 'Tête du grand livre hors de la base',
     headsSent: 'Envoyée',

@@ -27,7 +27,7 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
       holder: 'Pedidos de um comerciante',
       address: 'Pedidos de um endereço',
       payer_address: 'Pagamentos de um endereço',
-      link: 'Pagamentos de um link de pagamento',
+      link: 'Pagamentos de uma ligação de pagamento',
       credentials: 'Chaves secretas erradas de um endereço',
       prompts: 'Pedidos de pagamento a um número de telefone',
       tokens: 'Tokens errados de um número de telefone',
@@ -71,7 +71,7 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
     method: 'Forma de pagamento',
     direction: 'Sentido',
     float: 'Saldo na operadora',
-    accounts: 'Contas no operador',
+    accounts: 'Contas na operadora',
     available: 'Disponível',
     reportedAt: 'Indicado pela operadora',
     health: 'Estado na última hora',
@@ -148,7 +148,7 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
     historyWhole: 'Completa',
     historyLost: 'A base de dados voltou atrás no tempo',
     payoutsStopped:
-      'Os pagamentos, reembolsos e liquidações estão parados: a base de dados é mais antiga do que o gateway sabe dela. ' +
+      'Os envios, reembolsos e liquidações estão parados: a base de dados é mais antiga do que o gateway sabe dela. ' +
       'Verifique que cópia é esta e depois execute: npx simbi after-restore',
     heads: 'Cabeça do livro-razão fora da base de dados',
     headsSent: 'Enviada',
@@ -238,7 +238,7 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
       suspense: 'Conta transitória',
       holder_receivable: 'Devido por comerciantes',
       write_offs: 'Perdas',
-      operator_fees: 'Taxas dos operadores',
+      operator_fees: 'Taxas das operadoras',
       bank: 'Os nossos bancos',
       settlement_payable: 'A caminho dos bancos dos comerciantes',
       sandbox_funding: 'Dinheiro de teste',

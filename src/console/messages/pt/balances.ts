@@ -26,7 +26,8 @@ export const balances: Pick<ConsoleMessages, 'balances' | 'debts'> = {
     notFound: 'Esta carteira não existe nesta conta.',
     statements: {
       title: 'Transferir um extrato',
-      text: (zone) => `Saldo inicial, cada movimento com a sua taxa, totais e saldo final. Os dias são os de ${zone}.`,
+      text: (zone) =>
+        `Saldo inicial, cada movimento com a sua comissão, totais e saldo final. Os dias são os de ${zone}.`,
       period: 'Período',
       periods: { month: 'Este mês', 'last-month': 'O mês passado', year: 'Este ano', 'last-year': 'O ano passado' },
       custom: 'Outras datas',

@@ -118,7 +118,7 @@ export const books: Pick<ConsoleMessages, 'books'> = {
       receipt: 'recibo',
       account_reference: 'referência da conta',
       operator_reference: 'referência da operadora',
-      refund_of: 'a sua cobrança',
+      refund_of: 'o seu recebimento',
       number: 'montante, número e hora (não chega para mover dinheiro)',
     },
     balance: 'Saldo depois da linha',

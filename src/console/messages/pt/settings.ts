@@ -22,7 +22,7 @@ export const settings: Pick<ConsoleMessages, 'accountSettings' | 'dayLimits'> = 
     block: 'Bloquear',
     unblock: 'Desbloquear',
     reserve: 'Reserva rotativa',
-    reserveLead: 'Esta parte de cada cobrança fica retida alguns dias. Vazio: nada mais é retido.',
+    reserveLead: 'Esta parte de cada recebimento fica retida alguns dias. Vazio: nada mais é retido.',
     percent: 'Percentagem',
     days: 'Dias',
   },

@@ -242,7 +242,7 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
       suspense: 'Pesa zilizoshikiliwa',
       holder_receivable: 'Madeni ya wafanyabiashara',
       write_offs: 'Madeni yaliyofutwa',
-      operator_fees: 'Ada za waendeshaji',
+      operator_fees: 'Ada za mitandao',
       bank: 'Benki zetu',
       settlement_payable: 'Njiani kwenda benki za wafanyabiashara',
       sandbox_funding: 'Pesa za majaribio',

@@ -90,7 +90,7 @@ const settings = {
   'reserve.changed': () => 'alibadilisha akiba inayozunguka',
   'dispute.opened': (ref) => `alifungua mzozo kuhusu ${ref}`,
   'dispute.evidence_added': (id) => `aliongeza ushahidi kwenye mzozo ${id}`,
-  'dispute.lost': (ref) => `alifunga mzozo kuhusu ${ref}: umeshindwa`,
+  'dispute.lost': (ref) => `alifunga mzozo kuhusu ${ref}: mfanyabiashara ameshindwa`,
   'fee.changed': (method) => `alibadilisha ada ya ${method}`,
 } satisfies Sentences;
 

@@ -53,8 +53,8 @@ export const cases: Pick<ConsoleMessages, 'decisions' | 'cases' | 'reports'> = {
       return_to_payer: 'Amerudishiwa mlipaji',
       take_to_income: 'Weka kwenye mapato',
       write_off: 'Futa deni',
-      dispute_won: 'Mzozo umeshinda',
-      dispute_lost: 'Mzozo umeshindwa',
+      dispute_won: 'Mfanyabiashara ameshinda mzozo',
+      dispute_lost: 'Mfanyabiashara ameshindwa katika mzozo',
     },
     settled: {
       collection: {

@@ -2,7 +2,6 @@
 
 import type { ConsoleMessages } from '../en.ts';
 import { paragraphs } from '../paragraphs.ts';
-import { plural } from './plural.ts';
 
 export const float: Pick<ConsoleMessages, 'float'> = {
   float: {
@@ -23,8 +22,7 @@ export const float: Pick<ConsoleMessages, 'float'> = {
     watchText: 'Malipo ambayo float haitoshi yatasubiri, ya zamani kwanza, badala ya kukataliwa.',
     noCurrency: 'Chagua sarafu ya muunganisho huu.',
     isLow: (connection, currency) => `Float ya ${currency} ya ${connection} ni ndogo`,
-    waits: (connection, payouts) =>
-      `${plural(payouts, 'Malipo yanayosubiri float:', 'Malipo yanayosubiri float:')} ${connection}`,
+    waits: (connection, payouts) => `Malipo yanayosubiri float kwenye ${connection}: ${payouts}`,
     payoutWaits: 'Inasubiri float tangu',
     payoutWaitsText:
       'Akaunti kwenye mtandao haina pesa za kutosha sasa. Hakuna kilichotumwa. Unaweza kughairi malipo haya.',
@@ -33,7 +31,7 @@ export const float: Pick<ConsoleMessages, 'float'> = {
       text: paragraphs(
         `Float ya ${currency} ya ${connection} ni ${level}.`,
         ...(end === null ? [] : [`Kwa kasi ya wiki nne zilizopita inatosha hadi karibu ${end} UTC.`]),
-        ...(waiting === 0 ? [] : [`${plural(waiting, 'Malipo yanayoisubiri:', 'Malipo yanayoisubiri:')}`]),
+        ...(waiting === 0 ? [] : [`Malipo yanayoisubiri: ${waiting}.`]),
         `Ongeza pesa kwenye akaunti ya mtandao: ${url}`,
       ),
     }),

@@ -24,7 +24,7 @@ export const settlements = {
     branch: 'Namba ya benki au tawi',
     account: 'Namba ya akaunti',
     mobile: 'Namba ya pesa za simu',
-    method: 'Mwendeshaji wa namba',
+    method: 'Mtandao wa namba',
     methodFound: 'hutambuliwa kwa namba',
     onlyBank: 'Kwa akaunti ya benki.',
     onlyMobile: 'Kwa namba ya pesa za simu.',
