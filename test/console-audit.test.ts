@@ -5,6 +5,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { LANGUAGE_CODES, LANGUAGES } from '../src/console/messages.ts';
+import { COMMAND_LINE, recordAudit } from '../src/holders/audit.ts';
 import { AUDIT_ACTIONS, AUDIT_KINDS, isAuditAction } from '../src/holders/audit-actions.ts';
 import { addKey } from '../src/holders/keys.ts';
 import { addPerson, type Person } from './console-harness.ts';
@@ -55,6 +56,31 @@ describe('the page of the audit log', () => {
     assert.match(text, /<bdi>The command line<\/bdi><\/b> added amina@example\.org to the team as Owner/);
     const french = await owner.get('/console/audit', { 'accept-language': 'fr' });
     assert.match(french.text, /<bdi>Amina<\/bdi><\/b> a ajouté la clé API till à Web shop/);
+  });
+
+  test('a settlement has its amount, which is stored as a decimal, and its words are translated', async () => {
+    const { ctx } = gateway;
+    const { holderId } = shop;
+    const rule = { destination: 'KCB ••••3456', schedule: 'weekly', minimum: '500' };
+    const entries = [
+      { action: 'settlement.taken', subject: 'set_1', details: { amount: '1000', currency: 'KES', period: 'hand-1' } },
+      { action: 'settlement.taken', subject: 'set_2', details: { amount: '25.50', currency: 'KES', period: 'hand-2' } },
+      { action: 'settlement.rule_changed', subject: 'KES', details: rule },
+      { action: 'day.closed', subject: 'kenya', details: { day: '2026-03-01', currency: 'KES' } },
+    ] as const;
+    await ctx.db.transaction(async (tx) => {
+      for (const entry of entries) await recordAudit(tx, { holderId, actor: COMMAND_LINE, ...entry }, ctx.clock.now());
+    });
+    const page = async (language: string) =>
+      (await owner.get('/console/audit', { 'accept-language': language })).text.replace(/[\u00a0\u202f]/g, ' ');
+    const english = await page('en');
+    assert.match(english, /started settlement set_1 of KES 1 000</);
+    assert.match(english, /started settlement set_2 of KES 25\.50</);
+    assert.match(english, /changed the settlement of KES: KCB ••••3456, every week</);
+    assert.match(english, /Minimum: <bdi>KES 500<\/bdi>/);
+    assert.match(english, /2026-03-01 of kenya in KES</);
+    assert.doesNotMatch(english, /undefined|period:|schedule:|destination:/);
+    assert.match(await page('fr'), /KCB ••••3456, chaque semaine</);
   });
 
   test('it is filtered by person, kind and days, and the file has the same rows', async () => {

@@ -35,7 +35,17 @@ const SAID: Readonly<Record<string, readonly string[]>> = {
   'holder.renamed': ['to'],
   'holder.time_zone': ['to'],
   'route.added': ['connection'],
+  'settlement.taken': ['amount'],
+  'settlement.proposed': ['reference'],
+  'settlement.paid': ['reference'],
+  'settlement.cancelled': ['reason'],
+  'settlement.rule_changed': ['destination', 'schedule'],
+  'operator.settled': ['amount', 'bank', 'direction'],
 };
+
+const AMOUNTS: readonly string[] = ['amount', 'without_approval', 'received', 'minimum'];
+/** Their amounts are stored as decimals, those of all others in hundredths. Entries never change. */
+const IN_DECIMALS: readonly string[] = ['settlement.taken', 'settlement.rule_changed', 'operator.settled'];
 
 /** Pages of what an entry is about, by the form of its reference. */
 const PAGES: readonly (readonly [form: RegExp, path: string])[] = [
@@ -74,30 +84,40 @@ export function actorName({ t }: MemberRequest, { actor, name }: Pick<AuditRow, 
   return actor === 'stranger' ? t.audit.stranger : actor;
 }
 
-function deedOf(request: MemberRequest, { action, subject, details }: AuditRow): string {
+function deedOf(request: MemberRequest, row: AuditRow): string {
+  const { action, subject } = row;
   const { t } = request;
   if (!isAuditAction(action)) return t.audit.other(action);
-  return t.audit.actions[action](subject, readable(request, details));
+  return t.audit.actions[action](subject, readable(request, row));
 }
 
-/** The details as texts. An amount is stored in hundredths of its currency, beside it. */
-function readable(request: MemberRequest, details: Record<string, unknown>): Texts {
+/** The details as texts. An amount has its currency beside it; that of a rule is what the rule is about. */
+function readable(request: MemberRequest, { action, subject, details }: AuditRow): Texts {
   const { t } = request;
-  const { currency, ...rest } = details;
-  const texts: Texts = {};
+  const { currency = action === 'settlement.rule_changed' ? subject : null, ...rest } = details;
+  const texts: Texts = typeof currency === 'string' ? { currency } : {};
   const roles: Readonly<Record<string, string>> = t.roles;
   const rules: Readonly<Record<string, string>> = t.audit.rules;
   const decisions: Readonly<Record<string, string>> = t.decisions.labels;
+  const schedules: Readonly<Record<string, string>> = t.settlements.schedules;
   for (const [name, value] of Object.entries(rest)) {
     const text = textOf(request, value);
-    const isAmount = typeof currency === 'string' && ['amount', 'without_approval'].includes(name);
-    if (isAmount && /^\d{1,18}$/.test(text)) texts[name] = money(request, BigInt(text), currency);
+    const amount = AMOUNTS.includes(name) ? hundredthsOf(action, text) : null;
+    if (amount !== null && typeof currency === 'string') texts[name] = money(request, amount, currency);
     else if (name === 'role') texts[name] = roles[text] ?? text;
     else if (name === 'action') texts[name] = decisions[text] ?? text;
     else if (name === 'kind') texts[name] = rules[text] ?? text;
+    else if (name === 'schedule') texts[name] = schedules[text] ?? text;
     else texts[name] = text;
   }
   return texts;
+}
+
+function hundredthsOf(action: string, text: string): bigint | null {
+  const [, whole, fraction = ''] = /^(\d{1,18})(?:\.(\d{1,2}))?$/.exec(text) ?? [];
+  if (whole === undefined) return null;
+  if (IN_DECIMALS.includes(action)) return BigInt(`${whole}${fraction.padEnd(2, '0')}`);
+  return fraction === '' ? BigInt(whole) : null;
 }
 
 function textOf({ t }: MemberRequest, value: unknown): string {
@@ -111,8 +131,8 @@ function factList(request: MemberRequest, row: AuditRow): Html[] {
   const { t } = request;
   const said = SAID[row.action] ?? [];
   const labels: Readonly<Record<string, string>> = t.audit.facts satisfies Record<FactName, string>;
-  const texts = Object.entries(readable(request, row.details)).filter(
-    ([name, text]) => text !== '' && !said.includes(name),
+  const texts = Object.entries(readable(request, row)).filter(
+    ([name, text]) => text !== '' && name !== 'currency' && !said.includes(name),
   );
   const facts = texts.map(([name, text]) => html`<span>${labels[name] ?? name}: ${factValue(request, text)}</span>`);
   const subject = pageLink(row.subject);

@@ -132,7 +132,7 @@ const gateway = {
   'breaks.proposed': (name, { breaks, reason }) => `proposed a decision about ${breaks} breaks of ${name}: ${reason}`,
   'breaks.approved': (name, { breaks, reason }) => `approved a decision about ${breaks} breaks of ${name}: ${reason}`,
   'breaks.rejected': (name, { breaks, reason }) => `rejected a decision about ${breaks} breaks of ${name}: ${reason}`,
-  'settlement.taken': (ref, { amount, currency }) => `started settlement ${ref} of ${amount} ${currency}`,
+  'settlement.taken': (ref, { amount }) => `started settlement ${ref} of ${amount}`,
   'settlement.proposed': (ref, { reference }) => `reported the bank transfer ${reference} of settlement ${ref}`,
   'settlement.rejected': (ref) => `rejected the bank transfer that was reported for settlement ${ref}`,
   'settlement.paid': (ref, { reference }) => `confirmed the bank transfer ${reference} of settlement ${ref}`,
@@ -140,10 +140,8 @@ const gateway = {
   'settlement.rule_changed': (currency, { destination, schedule }) =>
     `changed the settlement of ${currency}: ${destination}, ${schedule}`,
   'bank.added': (name) => `added the bank account ${name}`,
-  'operator.settled': (name, { amount, currency, bank, direction }) =>
-    direction === 'to_bank'
-      ? `booked ${amount} ${currency} from ${name} to ${bank}`
-      : `booked ${amount} ${currency} from ${bank} to ${name}`,
+  'operator.settled': (name, { amount, bank, direction }) =>
+    direction === 'to_bank' ? `booked ${amount} from ${name} to ${bank}` : `booked ${amount} from ${bank} to ${name}`,
   'day.closed': (name, { day, currency }) => `closed ${day} of ${name} in ${currency}`,
   'day.reopened': (name, { day, currency }) => `reopened ${day} of ${name} in ${currency}`,
   'day.cut_off_set': (name, { cutOff, zone }) => `set when a day of ${name} begins: ${cutOff} in ${zone}`,
@@ -172,6 +170,7 @@ export const audit = {
       address: 'IP address',
       allowedAddresses: 'Allowed IP addresses',
       amount: 'Amount',
+      bank: 'Bank',
       base_url: 'Address',
       basisPoints: 'Hundredths of a percent',
       case: 'Review',
@@ -193,6 +192,7 @@ export const audit = {
       login_links: 'Login links ended',
       matched_callbacks: 'Unsigned callbacks that match',
       methods: 'Methods',
+      minimum: 'Minimum',
       name: 'Name',
       needed: 'Second person needed',
       not_recorded: 'Further attempts',
@@ -201,9 +201,11 @@ export const audit = {
       page: 'Page',
       passkeys: 'Passkeys removed',
       payouts: 'Payouts',
+      period: 'Period',
       previousExpiresAt: 'The old secret works until',
       rail: 'Operator',
       reason: 'Reason',
+      received: 'Received',
       recovery_codes: 'Recovery codes ended',
       redirectHosts: 'Hosts for redirection_url',
       reference: 'Reference',

@@ -124,7 +124,7 @@ const gateway = {
   'breaks.approved': (name, { breaks, reason }) =>
     `a approuvé une décision sur ${breaks} écarts de ${name} : ${reason}`,
   'breaks.rejected': (name, { breaks, reason }) => `a rejeté une décision sur ${breaks} écarts de ${name} : ${reason}`,
-  'settlement.taken': (ref, { amount, currency }) => `a lancé le versement ${ref} de ${amount} ${currency}`,
+  'settlement.taken': (ref, { amount }) => `a lancé le versement ${ref} de ${amount}`,
   'settlement.proposed': (ref, { reference }) => `a signalé le virement bancaire ${reference} du versement ${ref}`,
   'settlement.rejected': (ref) => `a rejeté le virement bancaire signalé pour le versement ${ref}`,
   'settlement.paid': (ref, { reference }) => `a confirmé le virement bancaire ${reference} du versement ${ref}`,
@@ -132,10 +132,10 @@ const gateway = {
   'settlement.rule_changed': (currency, { destination, schedule }) =>
     `a modifié le versement en ${currency} : ${destination}, ${schedule}`,
   'bank.added': (name) => `a ajouté le compte bancaire ${name}`,
-  'operator.settled': (name, { amount, currency, bank, direction }) =>
+  'operator.settled': (name, { amount, bank, direction }) =>
     direction === 'to_bank'
-      ? `a comptabilisé ${amount} ${currency} de ${name} vers ${bank}`
-      : `a comptabilisé ${amount} ${currency} de ${bank} vers ${name}`,
+      ? `a comptabilisé ${amount} de ${name} vers ${bank}`
+      : `a comptabilisé ${amount} de ${bank} vers ${name}`,
   'day.closed': (name, { day, currency }) => `a clôturé le ${day} de ${name} en ${currency}`,
   'day.reopened': (name, { day, currency }) => `a rouvert le ${day} de ${name} en ${currency}`,
   'day.cut_off_set': (name, { cutOff, zone }) => `a fixé le début du jour de ${name} : ${cutOff} à ${zone}`,
@@ -169,6 +169,7 @@ export const audit: Pick<ConsoleMessages, 'audit'> = {
       address: 'Adresse IP',
       allowedAddresses: 'Adresses IP autorisées',
       amount: 'Montant',
+      bank: 'Banque',
       base_url: 'Adresse',
       basisPoints: 'Centièmes de pour cent',
       case: 'Vérification',
@@ -190,6 +191,7 @@ export const audit: Pick<ConsoleMessages, 'audit'> = {
       login_links: 'Liens de connexion annulés',
       matched_callbacks: 'Callbacks non signés qui correspondent',
       methods: 'Moyens de paiement',
+      minimum: 'Minimum',
       name: 'Nom',
       needed: 'Seconde personne requise',
       not_recorded: 'Autres tentatives',
@@ -198,9 +200,11 @@ export const audit: Pick<ConsoleMessages, 'audit'> = {
       page: 'Page',
       passkeys: 'Clés d’accès supprimées',
       payouts: 'Virements',
+      period: 'Période',
       previousExpiresAt: 'L’ancien secret fonctionne jusqu’au',
       rail: 'Opérateur',
       reason: 'Motif',
+      received: 'Somme reçue',
       recovery_codes: 'Codes de récupération annulés',
       redirectHosts: 'Hôtes pour redirection_url',
       reference: 'Référence',

@@ -125,7 +125,7 @@ const gateway = {
     `aprovou uma decisão sobre ${breaks} diferenças de ${name}: ${reason}`,
   'breaks.rejected': (name, { breaks, reason }) =>
     `rejeitou uma decisão sobre ${breaks} diferenças de ${name}: ${reason}`,
-  'settlement.taken': (ref, { amount, currency }) => `iniciou a liquidação ${ref} de ${amount} ${currency}`,
+  'settlement.taken': (ref, { amount }) => `iniciou a liquidação ${ref} de ${amount}`,
   'settlement.proposed': (ref, { reference }) => `comunicou a transferência bancária ${reference} da liquidação ${ref}`,
   'settlement.rejected': (ref) => `rejeitou a transferência bancária comunicada para a liquidação ${ref}`,
   'settlement.paid': (ref, { reference }) => `confirmou a transferência bancária ${reference} da liquidação ${ref}`,
@@ -133,10 +133,10 @@ const gateway = {
   'settlement.rule_changed': (currency, { destination, schedule }) =>
     `alterou a liquidação em ${currency}: ${destination}, ${schedule}`,
   'bank.added': (name) => `adicionou a conta bancária ${name}`,
-  'operator.settled': (name, { amount, currency, bank, direction }) =>
+  'operator.settled': (name, { amount, bank, direction }) =>
     direction === 'to_bank'
-      ? `registou ${amount} ${currency} de ${name} para ${bank}`
-      : `registou ${amount} ${currency} de ${bank} para ${name}`,
+      ? `registou ${amount} de ${name} para ${bank}`
+      : `registou ${amount} de ${bank} para ${name}`,
   'day.closed': (name, { day, currency }) => `fechou o dia ${day} de ${name} em ${currency}`,
   'day.reopened': (name, { day, currency }) => `reabriu o dia ${day} de ${name} em ${currency}`,
   'day.cut_off_set': (name, { cutOff, zone }) => `definiu quando começa o dia de ${name}: ${cutOff} em ${zone}`,
@@ -170,6 +170,7 @@ export const audit: Pick<ConsoleMessages, 'audit'> = {
       address: 'Endereço IP',
       allowedAddresses: 'Endereços IP permitidos',
       amount: 'Montante',
+      bank: 'Banco',
       base_url: 'Endereço',
       basisPoints: 'Centésimos de ponto percentual',
       case: 'Análise',
@@ -191,6 +192,7 @@ export const audit: Pick<ConsoleMessages, 'audit'> = {
       login_links: 'Ligações de acesso anuladas',
       matched_callbacks: 'Callbacks não assinados que correspondem',
       methods: 'Formas de pagamento',
+      minimum: 'Mínimo',
       name: 'Nome',
       needed: 'Segunda pessoa necessária',
       not_recorded: 'Outras tentativas',
@@ -199,9 +201,11 @@ export const audit: Pick<ConsoleMessages, 'audit'> = {
       page: 'Página',
       passkeys: 'Chaves de acesso removidas',
       payouts: 'Envios',
+      period: 'Período',
       previousExpiresAt: 'O segredo antigo funciona até',
       rail: 'Operadora',
       reason: 'Motivo',
+      received: 'Recebido',
       recovery_codes: 'Códigos de recuperação anulados',
       redirectHosts: 'Domínios para redirection_url',
       reference: 'Referência',

@@ -121,7 +121,7 @@ const gateway = {
   'breaks.proposed': (name, { breaks, reason }) => `alipendekeza uamuzi kuhusu tofauti ${breaks} za ${name}: ${reason}`,
   'breaks.approved': (name, { breaks, reason }) => `aliidhinisha uamuzi kuhusu tofauti ${breaks} za ${name}: ${reason}`,
   'breaks.rejected': (name, { breaks, reason }) => `alikataa uamuzi kuhusu tofauti ${breaks} za ${name}: ${reason}`,
-  'settlement.taken': (ref, { amount, currency }) => `alianzisha malipo ${ref} ya ${amount} ${currency}`,
+  'settlement.taken': (ref, { amount }) => `alianzisha malipo ${ref} ya ${amount}`,
   'settlement.proposed': (ref, { reference }) => `aliripoti uhamisho wa benki ${reference} wa malipo ${ref}`,
   'settlement.rejected': (ref) => `alikataa uhamisho wa benki ulioripotiwa kwa malipo ${ref}`,
   'settlement.paid': (ref, { reference }) => `alithibitisha uhamisho wa benki ${reference} wa malipo ${ref}`,
@@ -129,10 +129,10 @@ const gateway = {
   'settlement.rule_changed': (currency, { destination, schedule }) =>
     `alibadilisha malipo ya ${currency}: ${destination}, ${schedule}`,
   'bank.added': (name) => `aliongeza akaunti ya benki ${name}`,
-  'operator.settled': (name, { amount, currency, bank, direction }) =>
+  'operator.settled': (name, { amount, bank, direction }) =>
     direction === 'to_bank'
-      ? `aliandika ${amount} ${currency} kutoka ${name} kwenda ${bank}`
-      : `aliandika ${amount} ${currency} kutoka ${bank} kwenda ${name}`,
+      ? `aliandika ${amount} kutoka ${name} kwenda ${bank}`
+      : `aliandika ${amount} kutoka ${bank} kwenda ${name}`,
   'day.closed': (name, { day, currency }) => `alifunga siku ya ${day} ya ${name} kwa ${currency}`,
   'day.reopened': (name, { day, currency }) => `alifungua tena siku ya ${day} ya ${name} kwa ${currency}`,
   'day.cut_off_set': (name, { cutOff, zone }) => `aliweka wakati siku ya ${name} inapoanza: ${cutOff} kwa ${zone}`,
@@ -166,6 +166,7 @@ export const audit: Pick<ConsoleMessages, 'audit'> = {
       address: 'Anwani ya IP',
       allowedAddresses: 'Anwani za IP zinazoruhusiwa',
       amount: 'Kiasi',
+      bank: 'Benki',
       base_url: 'Anwani',
       basisPoints: 'Sehemu za mia za asilimia',
       case: 'Ukaguzi',
@@ -187,6 +188,7 @@ export const audit: Pick<ConsoleMessages, 'audit'> = {
       login_links: 'Viungo vya kuingia vilivyofutwa',
       matched_callbacks: 'Callback zisizo na saini zinazolingana',
       methods: 'Njia za malipo',
+      minimum: 'Kiwango cha chini',
       name: 'Jina',
       needed: 'Mtu wa pili anahitajika',
       not_recorded: 'Majaribio mengine',
@@ -195,9 +197,11 @@ export const audit: Pick<ConsoleMessages, 'audit'> = {
       page: 'Ukurasa',
       passkeys: 'Passkey zilizoondolewa',
       payouts: 'Malipo ya kutuma',
+      period: 'Kipindi',
       previousExpiresAt: 'Siri ya zamani inafanya kazi hadi',
       rail: 'Mtandao',
       reason: 'Sababu',
+      received: 'Kilichopokelewa',
       recovery_codes: 'Misimbo ya dharura iliyofutwa',
       redirectHosts: 'Tovuti za redirection_url',
       reference: 'Namba ya kumbukumbu',
