@@ -58,6 +58,11 @@ describe('settlements in the console', () => {
     assert.ok(list.text.includes(ref));
     const page = await finance.get(`/console/settlements/${ref}`);
     assert.equal(page.status, 200);
+    const wallet = (await finance.get('/console/balances/KES')).text;
+    assert.match(wallet, new RegExp(`<b><a href="/console/settlements/${ref}">Settlement</a></b>`));
+    assert.ok(!wallet.includes(ref.replace('set_', 'TX_')), 'a settlement is no transaction');
+    const files = wallet.split('id="statements"')[1]?.split('</table>')[0] ?? '';
+    assert.match(files, /<td[^>]*class="[^"]*row-[^>]*><div>\s*<a[^>]*>CSV</, 'they are there on a phone too');
     assert.match(page.text, /KES.10.000/);
     const report = await finance.get(`/console/settlements/${ref}/report`);
     assert.equal(report.headers.get('content-type'), 'text/csv; charset=utf-8');

@@ -12,13 +12,13 @@ import { DAY_MS, dateTimeSeconds } from '../platform/clock.ts';
 import type { CsvRow } from '../platform/csv.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, type HtmlValue, html } from '../platform/html.ts';
-import { publicId } from '../platform/ids.ts';
+import { publicId, shortId } from '../platform/ids.ts';
 import { formatAmount } from '../platform/money.ts';
 import { dayIn } from '../platform/time-zones.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { dataTable, emptyState, figureCard, sum, who } from '../ui/components.ts';
 import { icon } from '../ui/icons.ts';
-import { pager, timeTag, transactionLink, withColon } from './components.ts';
+import { pager, timeTag, withColon } from './components.ts';
 import { fieldOf, type HolderRequest, money, paramOf, queryOf, readDay } from './console-request.ts';
 import { sendCsv } from './csv-export.ts';
 import { debtBoxes } from './debts.ts';
@@ -228,7 +228,8 @@ function statementTable(request: HolderRequest, currency: string, lines: readonl
       { label: t.time, right: true },
     ],
     lines.map((line) => [
-      who(t.transfers[line.kind], timeTag(request, line.postedAt)),
+      // The link of the reference is not shown on a phone.
+      who(t.transfers[line.kind], timeTag(request, line.postedAt), hrefOf(line)),
       lineLink(line),
       html`<span class="amount">${line.change > 0n ? '+' : ''}${money(request, line.change, currency)}</span>`,
       money(request, line.balance, currency),
@@ -237,26 +238,29 @@ function statementTable(request: HolderRequest, currency: string, lines: readonl
   );
 }
 
-type LineOwner = { ref: string; pages: 'transactions' | 'settlements' | 'cases' | null };
-
 /** What a line belongs to: mostly a transaction. Money of a settlement, a dispute or suspense is posted under the id of that. */
-function ownerOf({ kind, transactionId }: StatementLine): LineOwner {
-  if (kind === 'sandbox_top_up') return { ref: '', pages: null };
-  if (kind === 'settlement' || kind === 'settlement_release')
-    return { ref: settlementRef({ id: transactionId }), pages: 'settlements' };
+function ownerOf({ kind, transactionId: id }: StatementLine): { ref: string; path: string | null } {
+  if (kind === 'sandbox_top_up') return { ref: '', path: null };
+  if (kind.startsWith('settlement'))
+    return { ref: settlementRef({ id }), path: `/console/settlements/${settlementRef({ id })}` };
+  const caseRef = publicId('case', id);
   // The case of money in suspense is the gateway's own.
-  if (kind.startsWith('suspense_')) return { ref: publicId('case', transactionId), pages: null };
+  if (kind.startsWith('suspense_')) return { ref: caseRef, path: null };
   if (kind.startsWith('dispute_') && !kind.startsWith('dispute_cover'))
-    return { ref: publicId('case', transactionId), pages: 'cases' };
-  return { ref: refOf({ id: transactionId }), pages: 'transactions' };
+    return { ref: caseRef, path: `/console/cases/${caseRef}` };
+  return { ref: refOf({ id }), path: `/console/transactions/${refOf({ id })}` };
+}
+
+function hrefOf(line: StatementLine): { href?: string } {
+  const { path } = ownerOf(line);
+  return path === null ? {} : { href: path };
 }
 
 function lineLink(line: StatementLine): HtmlValue {
-  const { ref, pages } = ownerOf(line);
-  if (pages === 'transactions') return transactionLink(ref);
-  return pages === null
-    ? ref && html`<code>${ref}</code>`
-    : html`<a href="/console/${pages}/${ref}"><code>${ref}</code></a>`;
+  const { ref, path } = ownerOf(line);
+  if (ref === '') return '';
+  const code = html`<code title="${ref}">…${shortId(ref)}…</code>`;
+  return path === null ? code : html`<a href="${path}">${code}</a>`;
 }
 
 async function exportStatement(request: HolderRequest): Promise<FastifyReply> {

@@ -51,7 +51,7 @@ export function statementSection(request: HolderRequest, currency: string): Html
         texts.title,
         [
           { label: texts.period, phone: 'main' },
-          { label: texts.format, right: true },
+          { label: texts.format, right: true, phone: 'status' },
         ],
         PERIODS.map((name) => {
           const { firstDay, lastDay } = daysOf(request, name);
