@@ -82,6 +82,16 @@ describe('what the page says', () => {
     assert.doesNotMatch(await list(), /Waiting for PIN/);
   });
 
+  test('money that failed to come is not said to be in', async () => {
+    await collect('000');
+    await collect('001', { amount: 900 });
+    const totals = async (query: string) =>
+      /class="totals muted">([^<]*)/.exec((await owner.get(`/console/transactions${query}`)).text)?.[1] ?? '';
+    assert.match(await totals(''), /KES.2.500 in/);
+    assert.match(await totals('?status=succeeded'), /KES.2.500 in/);
+    assert.match(await totals('?status=failed'), /1 transaction · Collection: KES.900$/);
+  });
+
   test('a percentage has the decimal sign of its language', async () => {
     const fee = { basisPoints: 150n, fixed: 0n, min: 0n, max: null };
     await setFee(gateway.ctx, COMMAND_LINE, shop.holderId, 'MPESA_KEN', 'collection', fee);

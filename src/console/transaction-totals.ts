@@ -1,11 +1,11 @@
 // The line over the list of transactions (how many, how much, how many succeeded) and the count of each tab.
 
 import { COUNTED_ROWS, type FilteredTotals, type TransactionTotal } from '../payments/listing.ts';
-import type { Status } from '../payments/states.ts';
+import type { Status, TransactionDirection } from '../payments/states.ts';
 import { type Html, html } from '../platform/html.ts';
 import { numberLocale } from '../platform/locales.ts';
 import { chips } from '../ui/components.ts';
-import { zoneOf } from './components.ts';
+import { withColon, zoneOf } from './components.ts';
 import { type HolderRequest, money } from './console-request.ts';
 import { currentTab, filterQuery, listAddress, TABS, type TabName } from './transaction-filter.ts';
 
@@ -42,25 +42,24 @@ export function totalsLine(request: HolderRequest, { totals, complete }: Filtere
   const count = countOf(shown);
   // Of all, only what succeeded is money; a tab sums what it shows.
   const counted = tab === null ? shown.filter((total) => total.status === 'success') : shown;
+  const of = (...directions: TransactionDirection[]) => counted.filter((total) => directions.includes(total.direction));
+  // What failed, waits or went back is neither in nor out: its direction is only named.
+  const named = (direction: TransactionDirection) =>
+    sums(request, of(direction), (money) => `${withColon(request, t.directions[direction])} ${money}`);
+  const isMoved = tab === null || tab === 'succeeded';
   const rate = tab === null ? successRate(totals) : null;
   const isOverLimit = !complete && count >= COUNTED_ROWS;
   const parts = [
     isOverLimit
       ? t.transactions.moreThan(figure(request, COUNTED_ROWS))
       : t.transactions.count(figure(request, count), count === 1),
-    ...sums(
-      request,
-      counted.filter((total) => total.direction === 'collection'),
-      t.transactions.sumIn,
-    ),
+    ...(isMoved ? sums(request, of('collection'), t.transactions.sumIn) : named('collection')),
     ...(rate === null ? [] : [t.transactions.rate(rate.toLocaleString(numberLocale(request.language)))]),
     ...(complete ? [] : [t.transactions.ofNewest(figure(request, COUNTED_ROWS))]),
   ];
-  const sumsOut = sums(
-    request,
-    counted.filter((total) => total.direction !== 'collection'),
-    t.transactions.sumOut,
-  );
+  const sumsOut = isMoved
+    ? sums(request, of('payout', 'refund'), t.transactions.sumOut)
+    : [...named('payout'), ...named('refund')];
   // A phone shows more rows instead.
   const more = [...sumsOut, t.transactions.zone(zoneOf(request))];
   return html`
