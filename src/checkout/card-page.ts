@@ -5,7 +5,7 @@ import { shortPath, shortUrl } from '../links/short-urls.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import { publicUrl } from '../platform/config.ts';
 import { type HtmlPage, html, trusted } from '../platform/html.ts';
-import { amountLines, businessHead, layoutPage } from './layout.ts';
+import { businessHead, layoutPage, total } from './layout.ts';
 import type { LinkView } from './link-view.ts';
 
 export function cardPage(ctx: PaymentsContext, view: LinkView): HtmlPage {
@@ -25,12 +25,12 @@ export function cardPage(ctx: PaymentsContext, view: LinkView): HtmlPage {
         ${
           link.amount === null
             ? html`
-                <p class="muted">${t.cardAnyAmount}</p>
                 ${link.item_name !== null && html`<p><bdi>${link.item_name}</bdi></p>`}
+                <p class="muted spaced">${t.cardAnyAmount}</p>
               `
-            : amountLines(money(link.amount, link.currency), link.item_name)
+            : total(money(link.amount, link.currency), link.item_name)
         }
-        <p class="muted spaced">${t.cardOpen}</p>
+        <p class="muted">${t.cardOpen}</p>
         <p class="short-address">${host}<wbr><span>${shortPath(link)}</span></p>
         <button type="button" class="secondary" id="print" hidden>${t.print}</button>
       </div>

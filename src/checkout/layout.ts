@@ -113,7 +113,7 @@ export function businessPicture(link: PaymentLink | null, business: string): Htm
 }
 
 /** The amount, and what it is for. */
-export function amountLines(amount: string, item: string | null): Html {
+function amountLines(amount: string, item: string | null): Html {
   return html`
     <p class="amount">${amount}</p>
     ${item !== null && html`<p class="muted"><bdi>${item}</bdi></p>`}
