@@ -56,6 +56,8 @@ describe('pages of staff', () => {
     const { text } = await staff.get(path, { 'accept-language': 'fr' });
     assert.match(text, /<td[^>]*><div>MTN MoMo \(Ouganda\)</);
     assert.match(text, /<td[^>]*><div>MTN MoMo \(Zambie\)</);
+    const rails = await staff.get('/console/admin/rails/new', { 'accept-language': 'fr' });
+    assert.match(rails.text, /Côte d’Ivoire, Cameroun/);
   });
 
   test('staff read the payments of a merchant, who sees that in the audit log; nobody else can', async () => {

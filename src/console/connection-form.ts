@@ -5,7 +5,6 @@ import type { FastifyReply } from 'fastify';
 import { changeConnection, createConnection, routeConnection } from '../payments/connection-changes.ts';
 import {
   type Connection,
-  countriesOf,
   environmentsFor,
   firstValues,
   isSealedSetting,
@@ -19,6 +18,7 @@ import { type Html, html } from '../platform/html.ts';
 import { fieldOf, idOf, type MemberRequest, paramOf, queryOf } from './console-request.ts';
 import { errorBox, type FormField, form } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
+import { countryNames } from './names.ts';
 import { type ConsoleRoute, forAdmin } from './route.ts';
 
 /** One character more than a setting may have: a longer one is refused, never cut. */
@@ -53,7 +53,7 @@ async function choicePage(request: MemberRequest): Promise<FastifyReply> {
         return html`
           <section class="card">
             <h2>${definition.title}</h2>
-            <p class="muted">${countriesOf(ctx.catalog, definition.methods).join(', ')}</p>
+            <p class="muted">${countryNames(request, definition.methods)}</p>
             <div class="pager">
             ${environments.map(
               (environment) => html`

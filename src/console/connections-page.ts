@@ -1,12 +1,7 @@
 // Connections to operators, for admins: each with its state, how it does and what it holds; then health by method.
 
 import type { FastifyReply } from 'fastify';
-import {
-  type ConnectionView,
-  countriesOf,
-  type OperatorHealth,
-  readConnectionViews,
-} from '../payments/connection-views.ts';
+import { type ConnectionView, type OperatorHealth, readConnectionViews } from '../payments/connection-views.ts';
 import { listGoneMethods } from '../payments/gone-methods.ts';
 import { type Html, html } from '../platform/html.ts';
 import { dataTable, emptyState, operatorTile, shareBar, status, who } from '../ui/components.ts';
@@ -15,7 +10,7 @@ import { type MemberRequest, money } from './console-request.ts';
 import { floatsInNeed } from './float.ts';
 import { renderPage } from './layout.ts';
 import { readMethodDays } from './merchant-figures.ts';
-import { methodTitle } from './names.ts';
+import { countryNames, methodTitle } from './names.ts';
 import { type ConsoleRoute, forAdmin } from './route.ts';
 
 const LIVE_SECONDS = 10;
@@ -65,7 +60,7 @@ async function connectionsPage(request: MemberRequest): Promise<FastifyReply> {
 }
 
 function connectionTable(request: MemberRequest, views: readonly ConnectionView[]): Html {
-  const { ctx, t } = request;
+  const { t } = request;
   return dataTable(
     t.menu.rails,
     [
@@ -87,7 +82,7 @@ function connectionTable(request: MemberRequest, views: readonly ConnectionView[
         connectionState(request, view),
         html`
           ${methods.length}
-          <span class="muted">${countriesOf(ctx.catalog, methods).join(', ')}</span>
+          <span class="muted">${countryNames(request, methods)}</span>
         `,
         view.balances.map(({ available, currency }) => html`<div>${money(request, available, currency)}</div>`),
         totals.successRate === null ? '–' : percent(totals.successRate),

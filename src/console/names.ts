@@ -31,3 +31,9 @@ export function methodTitle(request: MemberRequest, code: string): string {
   const method = request.ctx.catalog.methods.get(code);
   return method ? methodInCountry(request, method) : code;
 }
+
+/** The countries of methods, each once. */
+export function countryNames(request: MemberRequest, methods: readonly string[]): string {
+  const isos = new Set(methods.flatMap((code) => request.ctx.catalog.methods.get(code)?.country.iso ?? []));
+  return [...isos].map((iso) => countryName(request, iso)).join(', ');
+}

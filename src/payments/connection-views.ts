@@ -1,7 +1,6 @@
 // Connections as the people who run the gateway see them: how each does, what it holds at the operator, where it is used, and its
 // last calls without secrets.
 
-import type { Catalog } from '../catalog/catalog.ts';
 import { Problem } from '../platform/errors.ts';
 import type { OperatorHealth } from '../rails/breakers.ts';
 import { callbackAddressesOf, dashboardAddress } from '../rails/callback-addresses.ts';
@@ -87,11 +86,6 @@ export function firstValues(
 }
 
 export const isSealedSetting = (setting: RailSetting): boolean => isSealed(setting);
-
-/** Of the countries of these methods, each once. */
-export function countriesOf(catalog: Catalog, methods: readonly string[]): string[] {
-  return [...new Set(methods.flatMap((code) => catalog.methods.get(code)?.country.name ?? []))];
-}
 
 function viewOf(ctx: PaymentsContext, connection: Connection, balances: readonly ReportedBalance[]): ConnectionView {
   const { name, rail } = connection;
