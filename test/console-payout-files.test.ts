@@ -12,7 +12,7 @@ import { orderPayouts } from '../src/payments/payouts.ts';
 import { topUpSandbox } from '../src/payments/sandbox-top-up.ts';
 import { DAY_MS } from '../src/platform/clock.ts';
 import { createUuid } from '../src/platform/ids.ts';
-import { addPerson, hiddenFieldsOf, importPayouts, type Person, signIn } from './console-harness.ts';
+import { addPerson, hiddenFieldsOf, importPayouts, type Person, payOut, signIn } from './console-harness.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
 import { createShop, type Shop } from './shop.ts';
 
@@ -148,6 +148,17 @@ describe('files', () => {
     const settings = `${gateway.url}/console/settings?done=saved`;
     const limits = await reader.post('/console/payouts', {}, { referer: settings });
     assert.equal(limits.location, `/console/confirm?next=${encodeURIComponent('/console/settings?done=repeatStep')}`);
+  });
+
+  test('the list of payouts says what a person wrote, and no sentence of ours in another language', async () => {
+    const { shop, finance } = await createTeam('Purposes');
+    await topUp(shop);
+    await payOut(finance, { amount: '100', currency: 'KES', mobile: '0712345000', method: METHOD });
+    const note = { payee: 'Asha', detail: 'For the roof' };
+    await payOut(finance, { amount: '200', currency: 'KES', mobile: '0712346000', method: METHOD, ...note });
+    const { text } = await finance.get('/console/payouts', { 'accept-language': 'fr' });
+    assert.match(text, /For the roof/);
+    assert.doesNotMatch(text, /Payout to/);
   });
 
   test('money 4: the console takes as many rows as the command line, and no more', async () => {

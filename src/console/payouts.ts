@@ -12,7 +12,7 @@ import {
   type PayoutGroup,
   type PayoutRow,
 } from '../payments/payout-orders.ts';
-import { type PayoutOrder, readPayout } from '../payments/payout-requests.ts';
+import { type PayoutOrder, readPayout, usualDetail } from '../payments/payout-requests.ts';
 import { listWaitingRefunds } from '../payments/refund-orders.ts';
 import { RepeatedPayoutsError, type SimilarPayout } from '../payments/similar-payouts.ts';
 import { isFinal } from '../payments/states.ts';
@@ -133,7 +133,7 @@ function payoutTable(request: HolderRequest, payouts: readonly PayoutRow[], name
     ],
     payouts.map((payout) => [
       payeeCell(request, payout),
-      html`<bdi>${payout.invoice_no ?? payout.detail ?? ''}</bdi>`,
+      html`<bdi>${purposeOf(request, payout)}</bdi>`,
       payout.waits_for_approval
         ? status('warning', t.payouts.needsApproval)
         : statusTag(request, payout.status, 'payout'),
@@ -143,6 +143,12 @@ function payoutTable(request: HolderRequest, payouts: readonly PayoutRow[], name
       timeTag(request, payout.created_at),
     ]),
   );
+}
+
+/** What a person wrote about it. */
+function purposeOf({ ctx }: HolderRequest, { invoice_no: invoice, detail, msisdn, method }: PayoutRow): string {
+  const usual = usualDetail(msisdn ?? '', ctx.catalog.methods.get(method)?.name ?? method);
+  return invoice ?? (detail === usual ? '' : (detail ?? ''));
 }
 
 function payeeCell(request: HolderRequest, payout: PayoutRow): Html {

@@ -43,6 +43,11 @@ export type PayoutOrder = {
 
 export type PayoutReading = { ok: true; order: PayoutOrder } | { ok: false; errors: FieldErrors };
 
+/** The detail of a payout for which nobody wrote one: for programs, in English. */
+export function usualDetail(msisdn: string, method: string): string {
+  return `Payout to ${msisdn} by ${method}`;
+}
+
 /** Checks a payout and chooses its method, rail and fee. */
 export async function readPayout(
   ctx: PaymentsContext,
@@ -90,7 +95,7 @@ export async function readPayout(
       msisdn: chosen.msisdn,
       payee: request.payee || null,
       invoiceNo: request.invoiceNo || null,
-      detail: request.detail || `Payout to ${chosen.msisdn} by ${chosen.method.name}`,
+      detail: request.detail || usualDetail(chosen.msisdn, chosen.method.name),
       callbackUrl: request.callbackUrl || null,
     },
   };
