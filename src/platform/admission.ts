@@ -205,8 +205,8 @@ export function createSocketCallers({ config }: Context): SocketCallers {
   };
 }
 
-/** Operations of the API whose refusals all have one shape. */
-const QUICK_PATHS = '/api/v3/';
+/** Operations of the API whose refusals have one shape; those of the balance have their own, which its route knows. */
+const QUICK_PATHS = /^\/api\/v3\/(?!get-unified-balance)/;
 
 /**
  * The cheapest refusal: before a route is looked up, a body read or a line logged. With ten times the requests that the
@@ -220,7 +220,7 @@ export function refuseQuickly(
 ) {
   const { message, status, code } = new Problem('overloaded');
   return (request: IncomingMessage, response: ServerResponse): boolean => {
-    if (!request.url?.startsWith(QUICK_PATHS) || !places.isFull(callers.of(request.socket))) return false;
+    if (!QUICK_PATHS.test(request.url ?? '') || !places.isFull(callers.of(request.socket))) return false;
     ctx.metrics.shed.inc();
     ctx.metrics.refusals.inc({ code });
     const id = publicId('req', createUuid(ctx.clock.millis()));

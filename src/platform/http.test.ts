@@ -1,7 +1,7 @@
 // The door: what is refused before any operation sees it, always as JSON, and never with a word too much.
 
 import assert from 'node:assert/strict';
-import { connect } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import type { InjectOptions } from 'fastify';
 import { createTestContext } from '../../test/harness.ts';
@@ -15,6 +15,11 @@ function createEcho(ctx: OpenContext): { app: HttpServer; letGo: () => void } {
   const app = createHttpServer(ctx);
   const waiting: (() => void)[] = [];
   app.post('/api/v3/echo', async () => ({ success: true, message: 'Echo.' }));
+  const problemBody = (body: Record<string, unknown>) => ({ ...body, success: 'false', data: [] });
+  app.post('/api/v3/get-unified-balance', { config: { problemBody } }, async () => ({
+    success: 'true',
+    message: 'Echo.',
+  }));
   app.post('/echo', async (request) => ({ success: true, message: 'Echo.', data: request.body ?? null }));
   app.get('/items/:id', async (request) => ({ success: true, message: 'Item.', data: request.params }));
   app.put('/items/:id', async () => ({ success: true, message: 'Put.' }));
@@ -199,6 +204,21 @@ describe('the door', () => {
     letGo();
     await Promise.all(held);
     assert.equal((await call()).status, 200);
+  });
+
+  test('the balance keeps its own shape when it is refused for too much work', async () => {
+    const { port } = app.server.address() as AddressInfo;
+    const url = `http://127.0.0.1:${port}`;
+    const held = [1, 2, 3].map(() => fetch(`${url}/wait`));
+    const call = () =>
+      fetch(`${url}/api/v3/get-unified-balance`, { method: 'POST', body: '{}', headers: JSON_HEADERS });
+    let refused = await call();
+    while (refused.status !== 503) refused = await call();
+    letGo();
+    await Promise.all(held);
+    const { success, code, data } = (await refused.json()) as Record<string, unknown>;
+    assert.deepEqual([success, code, data], ['false', 'overloaded', []]);
+    assert.equal(refused.headers.get('retry-after'), '1');
   });
 
   test('sandbox answers say that they are, refusals too', async () => {
