@@ -201,6 +201,17 @@ describe('the OpenAPI document', () => {
     });
   }
 
+  test('names the refusals after which a caller must ask again: the outcome, the clock, a slow body', () => {
+    const isNamed = ({ responses }: OperationObject, status: number, code: string) =>
+      responses[status]?.content?.[JSON_TYPE]?.examples?.[code] !== undefined;
+    for (const { method, operation } of operations) {
+      assert.equal(isNamed(operation, 503, 'outcome_unknown'), method !== 'GET', operation.operationId);
+      assert.equal(isNamed(operation, 408, 'request_timeout'), method === 'POST', operation.operationId);
+      const writesMoney = ['createCollection', 'createRefund'].includes(operation.operationId);
+      assert.equal(isNamed(operation, 503, 'clock_skewed'), writesMoney, operation.operationId);
+    }
+  });
+
   test('every refusal of a param says what the param must be', async () => {
     const odd: JsonValue[] = [5, -1, true, [], {}, '?', '?'.repeat(5_000)];
     for (const { path, method, operation } of operations) {

@@ -42,7 +42,14 @@ const FOR_TOKENS: ProblemMessages = {
   account_not_found: {},
   account_suspended: {},
 };
-const WITH_BODY: ProblemMessages = { invalid_json: {}, body_too_large: {}, unsupported_media_type: {} };
+const WITH_BODY: ProblemMessages = {
+  invalid_json: {},
+  request_timeout: {},
+  body_too_large: {},
+  unsupported_media_type: {},
+};
+/** An operation that writes can lose the answer of a commit. */
+const FOR_CHANGES: ProblemMessages = { outcome_unknown: {} };
 
 export type SchemaObject = { [keyword: string]: unknown };
 export type MediaObject = {
@@ -185,6 +192,7 @@ function addRefusals(operation: OperationObject, method: string, facts: RouteFac
     ...facts?.problems,
     ...(scope && scope !== 'any' ? { scope_missing: { message: missingScopeMessage(scope) } } : {}),
     ...EVERYWHERE,
+    ...(method === 'get' ? {} : FOR_CHANGES),
   };
   const byStatus = Map.groupBy(
     Object.entries(problems),

@@ -66,6 +66,7 @@ function createRoute(app: HttpServer, ctx: PaymentsContext, engine: PaymentEngin
           refund_too_large: {},
           overdraft: {},
           payouts_stopped: {},
+          clock_skewed: {},
           idempotency_conflict: {},
         },
       },
