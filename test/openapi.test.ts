@@ -2,7 +2,7 @@
 // documented and plain, and no operation takes what its schema refuses. Also the pages that show it.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { brotliCompressSync } from 'node:zlib';
 import fc from 'fast-check';
@@ -210,6 +210,13 @@ describe('the OpenAPI document', () => {
       const writesMoney = ['createCollection', 'createRefund'].includes(operation.operationId);
       assert.equal(isNamed(operation, 503, 'clock_skewed'), writesMoney, operation.operationId);
     }
+  });
+
+  test('every code of the table is one that something answers', () => {
+    const files = globSync('src/**/*.ts').filter((file) => !/\.test\.ts$|platform\/errors\.ts$/.test(file));
+    const sources = files.map((file) => readFileSync(file, 'utf8')).join('\n');
+    const never = Object.keys(PROBLEMS).filter((code) => !sources.includes(`'${code}'`));
+    assert.deepEqual(never, []);
   });
 
   test('every refusal of a param says what the param must be', async () => {

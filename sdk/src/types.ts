@@ -377,7 +377,6 @@ export type ProblemCode =
   | 'idempotency_conflict'
   | 'payment_link_not_found'
   | 'event_not_found'
-  | 'callback_url_refused'
   | 'refund_not_possible'
   | 'refund_too_large'
   | 'decision_overtaken'

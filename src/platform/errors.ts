@@ -169,13 +169,6 @@ export const PROBLEMS = {
     cause: 'No event of your account has this id, or it is older than 90 days.',
     fix: 'List the events with GET /api/v3/events.',
   },
-  callback_url_refused: {
-    status: 400,
-    message: 'The callback URL is not allowed.',
-    cause:
-      'The gateway may not call this URL. In live mode only https to public addresses on ports 443 and 8443 is allowed.',
-    fix: 'Use a public https URL. The administrators of the gateway can allow addresses of their own network.',
-  },
   decision_overtaken: {
     status: 409,
     message: 'The situation has changed. Nothing was decided.',
