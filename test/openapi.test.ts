@@ -219,6 +219,28 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(never, []);
   });
 
+  test('names every member that a refusal has, those of the sandbox too', async () => {
+    const otp = await otpCollection();
+    const wrong = otp.token === '000000' ? '000001' : '000000';
+    const broken = await gateway.app.inject({
+      method: 'POST',
+      url: PATHS.balance,
+      headers: { 'content-type': JSON_TYPE },
+      payload: '{"a":',
+    });
+    const refusals = [
+      [PATHS.balance, broken.json() as JsonObject, 'position'],
+      [PATHS.balance, (await client.signed(PATHS.balance, {}, {}, { timestamp: 1 })).body, 'debug'],
+      [PATHS.collect, (await client.post(PATHS.collect, { ...client.envelope(), salt: 'x' })).body, 'debug'],
+      [PATHS.verify, (await client.signed(PATHS.verify, { id: otp.id, token: wrong })).body, 'tries_left'],
+    ] as const;
+    for (const [path, body, member] of refusals) {
+      assert.ok(Object.hasOwn(body, member), JSON.stringify(body));
+      const schema = path === PATHS.balance ? 'BalanceProblem' : 'Problem';
+      assert.ok(checkerOf(api.components.schemas[schema] ?? {}, true)(body), JSON.stringify(body));
+    }
+  });
+
   test('every refusal of a param says what the param must be', async () => {
     const odd: JsonValue[] = [5, -1, true, [], {}, '?', '?'.repeat(5_000)];
     for (const { path, method, operation } of operations) {

@@ -233,6 +233,17 @@ const PROBLEM_MEMBERS = {
     additionalProperties: { type: 'array', items: { type: 'string' } },
     description: 'Field → what is wrong with it, in sentences.',
   },
+  position: { type: 'integer', description: 'Of invalid_json: the character at which the first error is, from 0.' },
+  tries_left: { type: 'integer', description: 'Of verification_failed: how many wrong tokens are left.' },
+  debug: {
+    type: 'object',
+    description: 'In sandbox mode only, of timestamp_out_of_range and signature_mismatch: what the server saw.',
+    properties: {
+      canonical: { type: 'string', description: 'The text that is signed, as the server built it.' },
+      server_time: { type: 'string', description: 'The clock of the server.' },
+      skew_seconds: { type: 'integer', description: 'How far timestamp is ahead of it; negative: behind.' },
+    },
+  },
 };
 const PROBLEM_SCHEMAS: Record<string, SchemaObject> = {
   Problem: {
