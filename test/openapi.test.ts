@@ -431,6 +431,21 @@ describe('the pages', () => {
     }
   });
 
+  test('the curl command of every GET of the reference is answered as it stands', async () => {
+    await paidCollection();
+    const text = (await page('/docs/reference.md')).body;
+    for (const { path, method } of operations) {
+      if (method !== 'GET' || !path.startsWith('/api/')) continue;
+      const section = text.slice(text.indexOf(`### GET ${path}\n`));
+      const url = new URL(/curl -sS '([^']+)'/.exec(section)?.[1] ?? '');
+      const headers = { authorization: `Bearer ${await client.token()}` };
+      const reply = await gateway.app.inject({ url: url.pathname + url.search, headers });
+      assert.equal(reply.statusCode, 200, `${url.href}: ${reply.body.slice(0, 200)}`);
+    }
+    assert.match(text, /\| `from` \| query \| string \| yes \|/);
+    assert.match(text, /\| `limit` \| query \| integer \| no \|/);
+  });
+
   test('every error has a page with cause and fix: HTML for browsers, JSON and Markdown for programs', async () => {
     for (const [code, { cause, fix, status }] of Object.entries(PROBLEMS)) {
       const html = await page(`/docs/errors/${code}`);

@@ -18,19 +18,23 @@ import { type MerchantStatement, prepareStatement, sumTotals, WALLET_LINE_KINDS 
 const tags = ['Balance'];
 const security = [{ bearerAuth: [] }];
 
-function day(description: string) {
-  const text = Type.String({ examples: ['2026-03-01'], [EXPECTED]: 'a day such as 2026-03-01', description });
+function day(example: string, description: string) {
+  const text = Type.String({ examples: [example], [EXPECTED]: 'a day such as 2026-03-01', description });
   return Type.Refine(text, isCalendarDay);
 }
 
 const PERIOD = {
   currency: Type.String({
     pattern: '^[A-Z]{3}$',
+    examples: ['UGX'],
     [EXPECTED]: 'the code of a currency, such as UGX',
     description: 'Currency of the wallet.',
   }),
-  from: day('First day, in the time zone of your account.'),
-  to: day('Last day, included. The statement of a day that is not over ends with what has been posted so far.'),
+  from: day('2026-03-01', 'First day, in the time zone of your account.'),
+  to: day(
+    '2026-03-31',
+    'Last day, included. The statement of a day that is not over ends with what has been posted so far.',
+  ),
 };
 const StatementQuery = Type.Object(PERIOD);
 const StatementFileQuery = Type.Object({

@@ -67,6 +67,7 @@ export type ParameterObject = {
   in: string;
   required?: boolean;
   description?: string;
+  example?: unknown;
   schema?: SchemaObject;
 };
 export type OperationObject = {

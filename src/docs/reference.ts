@@ -145,19 +145,28 @@ export function exampleOf({ operation }: OperationEntry): unknown {
 
 function writeCurl({ servers }: ApiDocument, entry: OperationEntry): string {
   const example = exampleOf(entry);
+  const url = `${servers[0]?.url ?? ''}${entry.path}${writeQuery(entry)}`;
   const lines = [
-    `curl -sS${entry.method === 'GET' ? '' : ` -X ${entry.method}`} '${servers[0]?.url ?? ''}${entry.path}'`,
+    `curl -sS${entry.method === 'GET' ? '' : ` -X ${entry.method}`} '${url}'`,
     ...(securityOf(entry.operation) === 'token' ? ['-H "Authorization: Bearer $TOKEN"'] : []),
     ...(example === undefined ? [] : ["-H 'Content-Type: application/json'", `-d '${JSON.stringify(example)}'`]),
   ];
   return lines.join(' \\\n  ');
 }
 
+/** What the query must have, by the examples of its parameters. */
+function writeQuery({ operation }: OperationEntry): string {
+  const needed = (operation.parameters ?? []).filter((one) => one.in === 'query' && one.required);
+  const values = needed.map(({ name, example, schema }) => `${name}=${String(example ?? [schema?.enum].flat()[0])}`);
+  return values.length === 0 ? '' : `?${values.join('&')}`;
+}
+
 function writeParameters(operation: OperationObject): string {
-  const rows = (operation.parameters ?? []).map(
-    (one) => `| \`${one.name}\` | ${one.in} | ${describeType(one.schema ?? {})} | ${cell(one.description ?? '')} |`,
-  );
-  return ['| parameter | in | type | meaning |', '|---|---|---|---|', ...rows].join('\n');
+  const rows = (operation.parameters ?? []).map((one) => {
+    const type = describeType(one.schema ?? {});
+    return `| \`${one.name}\` | ${one.in} | ${type} | ${one.required ? 'yes' : 'no'} | ${cell(one.description ?? '')} |`;
+  });
+  return ['| parameter | in | type | required | meaning |', '|---|---|---|---|---|', ...rows].join('\n');
 }
 
 function writeMembers(schema: SchemaObject): string {
