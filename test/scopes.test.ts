@@ -2,6 +2,7 @@
 // route without a scope fails this test.
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { COMMAND_LINE, listAudit } from '../src/holders/audit.ts';
 import { MAX_LIVE_SECRETS, openAllAlike } from '../src/holders/integration-secrets.ts';
@@ -38,10 +39,46 @@ const end = (name: string) => revokeKey(gateway.ctx, COMMAND_LINE, owner.shop.ho
 
 const apiRoutes = (await listRoutes()).filter((route) => / \/api\//.test(route));
 
+/** How the guide calls each route. */
+const NAMES: Readonly<Record<string, RegExp>> = {
+  'POST /api/integration/get-token': /get .*tokens/,
+  'POST /api/service-signature': /sign a request/,
+  'GET /api/v3/tokens': /list tokens/,
+  'DELETE /api/v3/tokens/:id': /revoke a token/,
+  'GET /api/v3/countries': /countries/,
+  'POST /api/v3/preflight': /preflight/,
+  'POST /api/v3/service-unified-collections': /create.* collections/,
+  'POST /api/v3/service-unified-collections/verify': /verify.* collections/,
+  'POST /api/v3/service-unified-collections/resend': /resend collections/,
+  'POST /api/v3/service-unified-refunds': /create refunds/,
+  'POST /api/v3/payment-link-api/create': /create payment links/,
+  'GET /api/payment-link-api/list': /list of payment links/,
+  'POST /api/v2/get-unified-transaction-status': /status v2/,
+  'POST /api/v3/get-unified-transaction-status': /status v2 and v3/,
+  'POST /api/v3/get-unified-refund-status': /refund status/,
+  'POST /api/v3/find-payment': /find a payment/,
+  'POST /api/v3/get-unified-balance': /balance/,
+  'GET /api/v3/statements': /statements/,
+  'GET /api/v3/statements/file': /statements/,
+  'GET /api/v3/events': /events: list/,
+  'POST /api/v3/events/:id/resend': /events: .*resend/,
+  'POST /api/v3/events/replay': /events: .*replay/,
+};
+
 describe('the scope of each route', () => {
   test('every route of the API is in the table, and the table names no other', () => {
     assert.ok(apiRoutes.length > 10);
     assert.deepEqual([...apiRoutes].sort(), Object.keys(ROUTE_SCOPES).sort());
+  });
+
+  test('docs/keys.md names every route beside its scope', () => {
+    const guide = readFileSync('docs/keys.md', 'utf8');
+    const rows = new Map(
+      [...guide.matchAll(/^\| `?(\w+)`? \| (.+) \|$/gm)].map(([, scope = '', text = '']) => [scope, text]),
+    );
+    assert.deepEqual(Object.keys(NAMES).sort(), Object.keys(ROUTE_SCOPES).sort());
+    for (const [route, scope] of Object.entries(ROUTE_SCOPES))
+      assert.match(rows.get(scope) ?? '', NAMES[route] ?? /^$/, `${route} in the row of ${scope}`);
   });
 
   for (const [route, needed] of Object.entries(ROUTE_SCOPES)) {
