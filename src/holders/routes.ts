@@ -101,10 +101,9 @@ function signatureRoute(app: HttpServer, ctx: Context): void {
 /** Signs an envelope with the secret that the token was made with. Signing does not spend the signature. */
 function signFor(ctx: Context, { integration, key }: TokenCaller, body: unknown): JsonObject {
   const { fields, errors, hasErrors } = signatureRequest.read(body);
-  if (errors.body) throw refuse(errors);
+  if (hasErrors()) throw refuse(errors, { code: 'invalid_envelope' });
   if (fields.client_id !== integration.clientId) throw new Problem('integration_not_found');
   if (fields.sender !== integration.title) throw new Problem('client_mismatch');
-  if (hasErrors()) throw refuse(errors, { code: 'invalid_envelope' });
   // Members that the schema does not know are signed too.
   const { signature: _, ...rest } = body as JsonObject;
   const now = Math.floor(ctx.clock.millis() / 1000);

@@ -7,7 +7,7 @@ import { createShop, type Shop } from '../../test/shop.ts';
 import { DAY_MS } from '../platform/clock.ts';
 import { createHttpServer, type HttpServer } from '../platform/http.ts';
 import { sha256 } from '../platform/secrets.ts';
-import type { JsonObject } from '../platform/strict-json.ts';
+import type { JsonObject, JsonValue } from '../platform/strict-json.ts';
 import { COMMAND_LINE, listAudit } from './audit.ts';
 import { signatureOf } from './envelope.ts';
 import { rotateSecret, updateIntegration } from './integrations.ts';
@@ -233,7 +233,11 @@ describe('tokens', () => {
   test('the signing endpoint signs only for its own integration', async () => {
     const token = `Bearer ${await buy()}`;
     const other = await createShop(ctx, 'Stranger');
-    const refusals: [JsonObject, number, string][] = [
+    const refusals: [JsonValue, number, string][] = [
+      [[], 400, 'invalid_envelope'],
+      [{ sender: shop.title, params: {} }, 400, 'invalid_envelope'],
+      [{ client_id: shop.clientId, params: {} }, 400, 'invalid_envelope'],
+      [{ client_id: 5, sender: shop.title, params: {} }, 400, 'invalid_envelope'],
       [{ client_id: other.clientId, sender: other.title, params: {} }, 403, 'integration_not_found'],
       [{ client_id: shop.clientId, sender: other.title, params: {} }, 403, 'client_mismatch'],
       [{ client_id: shop.clientId, sender: shop.title }, 400, 'invalid_envelope'],
