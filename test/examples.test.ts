@@ -191,6 +191,14 @@ for (const example of EXAMPLES) {
       assert.equal(await sell('evt_right', 60_000, mark), 1);
     });
 
+    test('a failure that is told after the success does not undo it', { skip: example.hosted }, async () => {
+      const order = await buy('coffee', '0772123000');
+      const failed = { ...(await lastPaid()), id: 'evt_failed_before', type: 'collection.failed' } as SimbiEvent;
+      const { rawBody, headers } = await webhooks.sign(failed, shop.callbackSecret);
+      assert.equal((await tell(rawBody, headers)).status, 204);
+      assert.match(await page(order), /Order: paid/);
+    });
+
     test('shows what was refused, and knows nothing of other addresses', async () => {
       if (!example.hosted) assert.match(await page(await buy('coffee', '12')), /Order: refused: ./);
       assert.equal((await postForm(`${url}/buy`, { product: 'yacht', mobile: '0772123000' })).status, 404);

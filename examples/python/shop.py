@@ -121,12 +121,13 @@ def receive(event):
         data = event["data"]
         order = db.execute(
             # Events may overtake each other; money that was given back stays given back.
-            "select id, product from orders where id = ? and status <> 'given back'",
+            "select id, product, status from orders where id = ? and status <> 'given back'",
             (data.get("third_party_reference_1"),),
         ).fetchone()
         if fresh and order:
             status = status_after(event["type"], data, PRODUCTS[order[1]][1])
-            if status:
+            # A success can follow a failure, and the failure arrive last: then the order stays paid.
+            if status and not (status == "not paid" and order[2] == "paid"):
                 db.execute("update orders set status = ? where id = ?", (status, order[0]))
             if status == "paid":
                 db.execute("update stock set pieces = pieces - 1 where product = ?", (order[1],))

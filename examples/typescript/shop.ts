@@ -89,7 +89,9 @@ function settle(order: Order, type: string, amount: number, currency: string): v
     order.status = 'paid';
     order.product.stock -= 1;
   }
-  if (type === 'collection.failed' || type === 'collection.expired') order.status = 'not paid';
+  // A success can follow a failure, and the failure arrive last: then the order stays paid.
+  const ended = type === 'collection.failed' || type === 'collection.expired';
+  if (ended && order.status !== 'paid') order.status = 'not paid';
   if (type === 'collection.reversed') order.status = 'given back';
 }
 
