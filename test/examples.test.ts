@@ -61,7 +61,7 @@ let gateway: TestGateway;
 const home = mkdtempSync(join(tmpdir(), 'simbi-examples-'));
 
 before(async () => {
-  gateway = await createTestGateway();
+  gateway = await createTestGateway({ OPEN_PROMPTS_PER_NUMBER: '3' });
 });
 after(async () => {
   await gateway.close();
@@ -197,6 +197,18 @@ for (const example of EXAMPLES) {
       const { rawBody, headers } = await webhooks.sign(failed, shop.callbackSecret);
       assert.equal((await tell(rawBody, headers)).status, 204);
       assert.match(await page(order), /Order: paid/);
+    });
+
+    test('says so when a number has too many prompts, instead of waiting', { skip: example.hosted }, async () => {
+      gateway.ctx.clock.set(new Date());
+      const mobile = example.language === 'python' ? '0772555502' : '0772555501';
+      const orders: string[] = [];
+      for (let time = 0; time < 4; time++) {
+        const bought = await postForm(`${url}/buy`, { product: 'coffee', mobile });
+        orders.push(new URL(bought.headers.get('location') ?? '', url).href);
+      }
+      assert.match(await page(orders[2] ?? ''), /Order: waiting/);
+      assert.match(await page(orders[3] ?? ''), /Order: refused: This phone number has had too many payment requests/);
     });
 
     test('shows what was refused, and knows nothing of other addresses', async () => {

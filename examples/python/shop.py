@@ -63,8 +63,10 @@ def call(path, params, idempotency_key):
             with urllib.request.urlopen(request, timeout=30) as answer:
                 return json.load(answer)
         except urllib.error.HTTPError as refusal:
-            if refusal.code < 500 and refusal.code != 429:
-                return json.load(refusal)
+            text = refusal.read()
+            # A number that has too many prompts needs time; a busy gateway is asked again.
+            if refusal.code < 500 and (refusal.code != 429 or b'"number_limited"' in text):
+                return json.loads(text)
         except OSError:
             pass
         if attempt < TRIES - 1:

@@ -60,8 +60,9 @@ async function buy(form: URLSearchParams): Promise<Answer> {
     order.ref = collection.ref;
   } catch (error) {
     if (!(error instanceof SimbiError)) throw error;
-    // Not known is not refused: the callback, or a look at the feed, will tell.
-    if (!error.retryable) order.status = `refused: ${Object.values(error.fields).flat()[0] ?? error.message}`;
+    // Not known is not refused: the callback, or a look at the feed, will tell. A number that has too many prompts gets none.
+    const isRefused = !error.retryable || error.code === 'number_limited';
+    if (isRefused) order.status = `refused: ${Object.values(error.fields).flat()[0] ?? error.message}`;
   }
   return { status: 303, location: `/orders/${id}` };
 }
