@@ -23,6 +23,8 @@ function createEcho(ctx: OpenContext): { app: HttpServer; letGo: () => void } {
   app.post('/echo', async (request) => ({ success: true, message: 'Echo.', data: request.body ?? null }));
   app.get('/items/:id', async (request) => ({ success: true, message: 'Item.', data: request.params }));
   app.put('/items/:id', async () => ({ success: true, message: 'Put.' }));
+  app.delete('/tokens/:id', { schema: { params: {} } }, async () => ({ success: true, message: 'Deleted.' }));
+  app.post('/tokens', { schema: { body: {} } }, async () => ({ success: true, message: 'Made.' }));
   app.get('/broken', async () => {
     throw new Error('secret_key=sk_leak at /home/x/file.ts, select * from tokens');
   });
@@ -126,6 +128,14 @@ describe('the door', () => {
       assert.equal((await post(app, '{}', { 'content-encoding': encoding })).status, 415, encoding);
     for (const type of ['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset=UTF-8'])
       assert.equal((await post(app, '{}', { 'content-type': type })).status, 200, type);
+  });
+
+  test('a route that takes no body takes an empty one, whatever type the client names', async () => {
+    const call = (method: 'DELETE' | 'POST', url: string, payload = '') =>
+      ask(app, { method, url, headers: JSON_HEADERS, payload });
+    assert.equal((await call('DELETE', '/tokens/1')).status, 200);
+    assert.equal((await call('DELETE', '/tokens/1', '{')).body.code, 'invalid_json');
+    assert.equal((await call('POST', '/tokens')).body.code, 'invalid_json');
   });
 
   test('64 kB pass, one byte more does not', async () => {
