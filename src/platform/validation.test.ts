@@ -34,6 +34,8 @@ describe('a sentence for each error', () => {
     [Type.String({ minLength: 1 }), '', 'x must not be empty.'],
     [Type.Integer({ minimum: 1, maximum: 9 }), 10, 'x must be a whole number from 1 to 9.'],
     [Type.Integer({ minimum: 1, maximum: 9 }), 'ten', 'x must be a whole number from 1 to 9.'],
+    [Type.Integer({ minimum: 1 }), 0, 'x must be 1 or more.'],
+    [Type.Integer({ minimum: 1 }), 'ten', 'x must be an integer.'],
     [Type.Number({ exclusiveMinimum: 0 }), 0, 'x must be more than zero.'],
     [choice, 'x', 'x must be payin or payout.'],
     [nullable(choice), 'x', 'x must be payin or payout.'],
