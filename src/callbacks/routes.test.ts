@@ -32,6 +32,22 @@ after(async () => {
 
 const mine = () => ({ holderId: integration.holderId, integrationId: integration.id });
 
+test('a replay begins at a moment that means the same everywhere: with a zone, or a whole day', async () => {
+  const replay = async (since: string) => {
+    const reply = await app.inject({
+      method: 'POST',
+      url: '/api/v3/events/replay',
+      headers: { authorization },
+      payload: { since },
+    });
+    return reply.statusCode;
+  };
+  for (const since of ['2026-03-02T09:00:00Z', '2026-03-02T09:00:00.123456Z', '2026-03-02T12:00+03:00', '2026-03-02'])
+    assert.equal(await replay(since), 200, since);
+  for (const since of ['2026-03-02T09:00:00', '2026-03-02 09:00', '2026-02-30', '2026-02-30T09:00:00Z', '0000-01-01'])
+    assert.equal(await replay(since), 400, since);
+});
+
 test('the feed pages through the events of the token, and ends with the id to go on from', async () => {
   const recorded = await record(ctx, [
     newEvent(ctx, null, mine()),

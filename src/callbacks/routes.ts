@@ -6,6 +6,7 @@ import { answerOf, moment, nullable } from '../platform/api-schemas.ts';
 import type { Context } from '../platform/context.ts';
 import type { HttpServer } from '../platform/http.ts';
 import type { JsonValue } from '../platform/strict-json.ts';
+import { isCalendarDay, isMoment } from '../platform/time-zones.ts';
 import { convertQuery, createReader, EXPECTED } from '../platform/validation.ts';
 import { listEvents, MAX_FEED_LIMIT } from './feed.ts';
 import { replayFailed, resendEvent } from './resend.ts';
@@ -29,10 +30,12 @@ const ReplayRequest = Type.Object(
     since: Type.Refine(
       Type.String({
         pattern: '^\\d{4}-\\d{2}-\\d{2}',
-        description: 'Events from this moment on that were never delivered are sent again.',
-        [EXPECTED]: 'a moment such as 2026-03-02T09:00:00Z',
+        description:
+          'Events from this moment on that were never delivered are sent again. A date with time and zone, or a day, which begins at ' +
+          'midnight UTC.',
+        [EXPECTED]: 'a moment with its zone such as 2026-03-02T09:00:00Z',
       }),
-      (text) => !Number.isNaN(new Date(text).getTime()),
+      (text) => isMoment(text) || isCalendarDay(text),
     ),
   },
   { examples: [{ since: '2026-03-01T00:00:00Z' }] },

@@ -13,14 +13,12 @@ import { optionalAmount } from '../payments/params.ts';
 import { nullable, optionalUrl } from '../platform/api-schemas.ts';
 import { isEmail, MAX_EMAIL_CHARACTERS } from '../platform/email.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
-import { isCalendarDay } from '../platform/time-zones.ts';
+import { isMoment } from '../platform/time-zones.ts';
 import { type AddError, createReader, EXPECTED, refuse } from '../platform/validation.ts';
 import { type Logo, readLogo } from './logo.ts';
 
 export const NOT_CREATED = 'Payment link was not created.';
 const MAX_NAME_CHARACTERS = 120;
-/** A date with time and zone, such as 2026-12-31T18:00:00Z. Without a zone the moment would depend on the place. */
-const ISO_MOMENT = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
 
 function name(description: string) {
   return Type.Optional(nullable(Type.String({ maxLength: MAX_NAME_CHARACTERS }), description));
@@ -232,9 +230,4 @@ async function checkLogo(
 
 function nameOrNull(text: string | null | undefined): string | null {
   return text?.trim() ? text : null;
-}
-
-function isMoment(text: string): boolean {
-  const day = ISO_MOMENT.exec(text)?.[1];
-  return day !== undefined && isCalendarDay(day) && !Number.isNaN(new Date(text).getTime());
 }

@@ -128,3 +128,11 @@ export function isCalendarDay(text: string): boolean {
   const midnight = new Date(`${text}T00:00:00Z`);
   return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(text);
 }
+
+const ISO_MOMENT = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
+
+/** Whether a text is a date with time and zone, such as 2026-12-31T18:00:00Z. Without a zone the moment would depend on the place. */
+export function isMoment(text: string): boolean {
+  const day = ISO_MOMENT.exec(text)?.[1];
+  return day !== undefined && isCalendarDay(day) && !Number.isNaN(new Date(text).getTime());
+}
