@@ -212,6 +212,15 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  test('an Idempotency-Key is taken exactly where its schema takes it', async () => {
+    const { parameters = [] } = api.paths[PATHS.collect]?.post ?? {};
+    const check = checkerOf(parameters.find(({ name }) => name === 'Idempotency-Key')?.schema ?? {});
+    for (const key of ['order-1042', '!~', 'x'.repeat(128), 'x'.repeat(129), 'order 1042', 'caf\u00e9']) {
+      const { status } = await client.signed(PATHS.collect, ugandanCollection(), { 'idempotency-key': key });
+      assert.equal(status === 200, check(key), key);
+    }
+  });
+
   test('every code of the table is one that something answers', () => {
     const files = globSync('src/**/*.ts').filter((file) => !/\.test\.ts$|platform\/errors\.ts$/.test(file));
     const sources = files.map((file) => readFileSync(file, 'utf8')).join('\n');
