@@ -12,7 +12,7 @@ import { TOTP } from 'otpauth';
 import { createApp } from '../src/app.ts';
 import { safePath } from '../src/console/console-request.ts';
 import { CONSOLE_ROUTES } from '../src/console/routes.ts';
-import { clientSample, sampleParams, writeSamples } from '../src/console/samples.ts';
+import { clientSample, STATUS_PATH, sampleParams, writeSamples } from '../src/console/samples.ts';
 import { COMMAND_LINE } from '../src/holders/audit.ts';
 import { canonicalEnvelope } from '../src/holders/envelope.ts';
 import { addMember, createLoginLink, ROLES } from '../src/holders/members.ts';
@@ -689,6 +689,25 @@ describe('the samples', () => {
       });
       assert.match(stdout, /success/, `${program}: ${stdout} ${stderr}`);
       assert.doesNotMatch(stdout, /false/, program);
+    }
+    ctx.clock.set(before);
+  });
+
+  test('print the refusal when there is one', async () => {
+    const { ctx } = gateway;
+    const before = ctx.clock.now();
+    ctx.clock.set(new Date());
+    const facts = { baseUrl: gateway.url, clientId: shop.clientId, sender: shop.title, secretKey: shop.secretKey };
+    const { python, curl } = writeSamples(facts, { id: 'TX_1' }, STATUS_PATH);
+    for (const [program, code] of [
+      ['python3', python],
+      ['sh', curl],
+    ] as const) {
+      const { stdout } = await promisify(execFile)(program, ['-c', code]).catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== 'ENOENT') throw error;
+        return { stdout: `transaction_not_found: ${program} is not on this machine` };
+      });
+      assert.match(stdout, /transaction_not_found/, program);
     }
     ctx.clock.set(before);
   });

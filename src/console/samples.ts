@@ -81,7 +81,7 @@ console.log(await response.json());`;
 }
 
 function pythonSample(facts: SampleFacts, params: JsonObject, path: string): string {
-  return `import hashlib, hmac, json, time, urllib.request, uuid
+  return `import hashlib, hmac, json, time, urllib.error, urllib.request, uuid
 
 body = {
     "client_id": ${JSON.stringify(facts.clientId)},
@@ -93,7 +93,11 @@ body = {
 canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 body["signature"] = hmac.new(${JSON.stringify(facts.secretKey)}.encode(), canonical.encode(), hashlib.sha256).hexdigest()
 request = urllib.request.Request("${facts.baseUrl}${path}", json.dumps(body).encode(), {"Content-Type": "application/json"})
-print(urllib.request.urlopen(request).read().decode())`;
+try:
+    answer = urllib.request.urlopen(request)
+except urllib.error.HTTPError as refusal:
+    answer = refusal
+print(answer.read().decode())`;
 }
 
 /** With our client, which signs by itself. */
