@@ -903,6 +903,15 @@ describe('errors: each message of the table, to the letter, in its own operation
       await setHolderStatus(branded.ctx, COMMAND_LINE, leaving.shop.holderId, 'suspended');
       const reply = await leaving.signed(PATHS.statusV2, { id: UNKNOWN_REF });
       assertRefused(reply, PATHS.statusV2, 400, 'Simbi user not found');
+      const { clientId, secretKey } = leaving.shop;
+      const token = await leaving.post(PATHS.token, { client_id: clientId, secret_key: secretKey });
+      assertRefused(token, PATHS.token, 400, 'Simbi user not found');
+      await setHolderStatus(branded.ctx, COMMAND_LINE, leaving.shop.holderId, 'active');
+      await leaving.token();
+      await setHolderStatus(branded.ctx, COMMAND_LINE, leaving.shop.holderId, 'suspended');
+      assertRefused(await leaving.get(PATHS.events), PATHS.events, 400, 'Simbi user not found');
+      const document = JSON.stringify((await send(branded.app, 'GET', '/openapi.json')).body);
+      assert.ok(!document.includes('Service user not found'));
     } finally {
       await branded.close();
     }

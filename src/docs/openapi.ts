@@ -4,9 +4,9 @@
 import swagger from '@fastify/swagger';
 import type { EventType } from '../callbacks/events.ts';
 import type { ProblemMessages } from '../platform/api-schemas.ts';
-import { publicUrl } from '../platform/config.ts';
+import { type Config, publicUrl } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
-import { PROBLEMS, type ProblemCode } from '../platform/errors.ts';
+import { PROBLEMS, type ProblemCode, suspendedMessage } from '../platform/errors.ts';
 import type { HttpServer } from '../platform/http.ts';
 import { type KeyScope, missingScopeMessage, ROUTE_SCOPES } from '../platform/scopes.ts';
 
@@ -36,12 +36,12 @@ the header Link with rel="help" has its address.`;
 
 /** Refusals that any route may answer. */
 const EVERYWHERE: ProblemMessages = { rate_limited: {}, overloaded: {}, database_unavailable: {}, internal: {} };
-const FOR_TOKENS: ProblemMessages = {
+const forTokens = (config: Config): ProblemMessages => ({
   unauthenticated: {},
   address_not_allowed: {},
   account_not_found: {},
-  account_suspended: {},
-};
+  account_suspended: { message: suspendedMessage(config) },
+});
 const WITH_BODY: ProblemMessages = {
   invalid_json: {},
   request_timeout: {},
@@ -123,7 +123,7 @@ export function collectRoutes(app: HttpServer, ctx: Context): () => ApiDocument 
     stripBasePath: false,
     // The plugin's type allows for Swagger 2 as well; the document is always OpenAPI 3.
     transformObject: (documents: object) =>
-      complete((documents as { openapiObject: ApiDocument }).openapiObject, facts) as never,
+      complete((documents as { openapiObject: ApiDocument }).openapiObject, facts, ctx.config) as never,
   };
   // Called, not registered: a registered plugin loads after the routes of the app and would see none of them.
   swagger(app, options, (error) => {
@@ -148,7 +148,7 @@ const SECURITY = {
   },
 };
 
-function complete(document: ApiDocument, facts: Map<string, RouteFacts>): ApiDocument {
+function complete(document: ApiDocument, facts: Map<string, RouteFacts>, config: Config): ApiDocument {
   const order = (operations: Record<string, OperationObject>) => {
     const tag = Object.values(operations)[0]?.tags?.[0] ?? '';
     const place = TAGS.findIndex(({ name }) => name === tag);
@@ -161,7 +161,7 @@ function complete(document: ApiDocument, facts: Map<string, RouteFacts>): ApiDoc
     for (const [method, operation] of Object.entries(operations)) {
       const known = facts.get(`${method} ${path}`);
       addScope(operation, known?.scope);
-      addRefusals(operation, method, known);
+      addRefusals(operation, method, known, config);
     }
   const known = new Set(
     entries.flatMap(([, operations]) => Object.values(operations).flatMap(({ tags = [] }) => tags)),
@@ -184,12 +184,12 @@ function addScope(operation: OperationObject, scope: KeyScope | 'any' | undefine
 }
 
 /** Refusals grouped by status, each with an example of its exact message. */
-function addRefusals(operation: OperationObject, method: string, facts: RouteFacts | undefined): void {
+function addRefusals(operation: OperationObject, method: string, facts: RouteFacts | undefined, config: Config): void {
   const scope = facts?.scope;
   const needsToken = operation.security?.some((scheme) => 'bearerAuth' in scheme) ?? false;
   const problems: ProblemMessages = {
     ...(method === 'post' ? WITH_BODY : {}),
-    ...(needsToken ? FOR_TOKENS : {}),
+    ...(needsToken ? forTokens(config) : {}),
     ...facts?.problems,
     ...(scope && scope !== 'any' ? { scope_missing: { message: missingScopeMessage(scope) } } : {}),
     ...EVERYWHERE,

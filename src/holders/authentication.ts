@@ -47,7 +47,7 @@ export async function requireTokenCaller<C extends Context>(
   request.admitCaller(caller.integration.id);
   limitRate(ctx, caller.integration, { setHeaders: (headers) => void reply.headers(headers) });
   requireScope(caller.key, routeOf(request));
-  refuseInactiveHolder(caller.integration.holderStatus, refusal);
+  refuseInactiveHolder(ctx, caller.integration.holderStatus, refusal);
   return { ...caller, own: forHolder(ctx, caller.integration.holderId) };
 }
 

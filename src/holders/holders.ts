@@ -2,7 +2,7 @@
 
 import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
-import { Problem } from '../platform/errors.ts';
+import { Problem, suspendedMessage } from '../platform/errors.ts';
 import { type Actor, recordAudit } from './audit.ts';
 import type { AuditAction } from './audit-actions.ts';
 
@@ -175,9 +175,9 @@ export async function requireActiveHolder(tx: Tx, id: bigint): Promise<Holder> {
 export type HolderRefusal = { status?: number; message?: string };
 
 /** Refuses the program of a holder that is suspended or closed. */
-export function refuseInactiveHolder(status: HolderStatus, answer: HolderRefusal = {}): void {
+export function refuseInactiveHolder({ config }: Context, status: HolderStatus, answer: HolderRefusal = {}): void {
   if (status === 'closed') throw new Problem('account_not_found', answer);
-  if (status === 'suspended') throw new Problem('account_suspended', answer);
+  if (status === 'suspended') throw new Problem('account_suspended', { message: suspendedMessage(config), ...answer });
 }
 
 /** The holder, whose status nobody can change until the transaction ends. */

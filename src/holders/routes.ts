@@ -3,7 +3,7 @@
 import { createHmac } from 'node:crypto';
 import { isoMicroseconds } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
-import { Problem } from '../platform/errors.ts';
+import { Problem, suspendedMessage } from '../platform/errors.ts';
 import { addressOf, type HttpServer } from '../platform/http.ts';
 import { randomSecret } from '../platform/ids.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
@@ -46,7 +46,7 @@ function getTokenRoute(app: HttpServer, ctx: Context): void {
           credentials_not_verified: {},
           address_not_allowed: {},
           account_not_found: {},
-          account_suspended: {},
+          account_suspended: { message: suspendedMessage(ctx.config) },
         },
       },
     },

@@ -64,7 +64,7 @@ export async function exchangeCredentials(
   // Only a caller who knows the secret learns that its address is the reason.
   if (!lists.every((allowedAddresses) => isAddressAllowed({ allowedAddresses }, address)))
     throw new Problem('address_not_allowed');
-  refuseInactiveHolder(found.holder_status);
+  refuseInactiveHolder(ctx, found.holder_status);
   return issueToken(ctx, found, address);
 }
 

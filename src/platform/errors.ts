@@ -312,6 +312,11 @@ export const PROBLEMS = {
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
+/** What the specification answers for a suspended account; it writes "Service" where the brand stands. */
+export function suspendedMessage({ brandName }: { brandName: string }): string {
+  return `${brandName} user not found`;
+}
+
 /** Field name → sentences about it. */
 export type FieldErrors = Record<string, string[]>;
 
