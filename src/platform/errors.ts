@@ -255,7 +255,7 @@ export const PROBLEMS = {
   },
   unsupported_media_type: {
     status: 415,
-    message: 'Send the body as application/json.',
+    message: 'Send the body as application/json in UTF-8, uncompressed.',
     cause: 'The Content-Type is not application/json in UTF-8, or the body is compressed.',
     fix: 'Set `Content-Type: application/json` and send the body uncompressed.',
   },

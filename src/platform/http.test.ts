@@ -124,8 +124,11 @@ describe('the door', () => {
     }
     const typeless = await ask(app, { method: 'POST', url: '/echo', payload: Buffer.from('{}') });
     assert.deepEqual([typeless.status, typeless.body.code], [415, 'unsupported_media_type']);
-    for (const encoding of ['gzip', 'br', 'deflate', 'x'])
-      assert.equal((await post(app, '{}', { 'content-encoding': encoding })).status, 415, encoding);
+    for (const encoding of ['gzip', 'br', 'deflate', 'x']) {
+      const { status, body } = await post(app, '{}', { 'content-encoding': encoding });
+      assert.equal(status, 415, encoding);
+      assert.match(String(body.message), /UTF-8, uncompressed/);
+    }
     for (const type of ['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset=UTF-8'])
       assert.equal((await post(app, '{}', { 'content-type': type })).status, 200, type);
   });
