@@ -8,7 +8,7 @@ export const PROBLEMS = {
     message: 'The request body is not acceptable JSON.',
     cause:
       'The body is empty, malformed, not UTF-8, nested too deeply, has too many members or a repeated key, ' +
-      'or contains a number that a double cannot represent exactly.',
+      'or contains a number with more digits than a double keeps.',
     fix: 'Serialise the body once with a JSON library and send those bytes. The message names the position of the first error.',
   },
   invalid_envelope: {
