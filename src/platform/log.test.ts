@@ -1,11 +1,11 @@
 // The log: what it never shows, when its lines are written, and rotation of its file.
 
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { createLogger, openLogFile } from './log.ts';
+import { createLogger, openLogFile, openStandardLog } from './log.ts';
 
 /** What a logger writes, line by line. */
 function logged(write: (log: ReturnType<typeof createLogger>) => void): Record<string, unknown>[] {
@@ -105,4 +105,13 @@ test('security S21: the file is rotated by size while the process runs, and a li
   } finally {
     rmSync(folder, { recursive: true });
   }
+});
+
+test('standard output on a full disk does not end the process', {
+  skip: !existsSync('/dev/full') && 'no /dev/full',
+}, () => {
+  const fd = openSync('/dev/full', 'w');
+  const logger = createLogger('info', openStandardLog(fd));
+  for (let line = 0; line < 3; line++) logger.warn('no room');
+  closeSync(fd);
 });

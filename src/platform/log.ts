@@ -9,6 +9,9 @@ import { systemClock } from './clock.ts';
 const KEPT_FILES = 4;
 const MAX_FILE_BYTES = 20 * 1024 * 1024;
 
+/** What standard output does not take is kept up to this size. */
+const MAX_WAITING_BYTES = 1024 * 1024;
+
 /** Lines are written together: at the latest after this time, or when so many characters wait. A warning is written at once. */
 const COLLECT_MS = 100;
 const COLLECT_CHARACTERS = 16 * 1024;
@@ -126,8 +129,10 @@ export function openLogFile(path: string, maxBytes = MAX_FILE_BYTES): Log {
 }
 
 /** Standard output, for a process manager. */
-export function openStandardLog(): Log {
-  const destination = pino.destination({ fd: process.stdout.fd, sync: true });
+export function openStandardLog(fd: number = process.stdout.fd): Log {
+  const destination = pino.destination({ fd, sync: true, maxLength: MAX_WAITING_BYTES });
+  // It may be a file on a full disk: lines wait until there is room, and without a listener Node would stop the process.
+  destination.on('error', () => undefined);
   return collectLines((text) => void destination.write(text));
 }
 
