@@ -9,7 +9,7 @@ import { DAY_MS } from '../platform/clock.ts';
 import { measureMoney } from './money-metrics.ts';
 import { recordBalances } from './operator-balances.ts';
 import { verifyBooks } from './verify-books.ts';
-import { addVerifyRun } from './verify-runs.ts';
+import { addVerifyRun, saveVerifyRun } from './verify-runs.ts';
 
 let ctx: TestContext & { close(): Promise<void> };
 before(async () => {
@@ -66,6 +66,28 @@ describe('money 29: what people must look after is measured', () => {
     assert.ok(Number(waits['{direction="payout"}']) >= 86_400);
     assert.deepEqual(await linesOf('simbi_verify_differences'), { '': 0 });
     assert.deepEqual(await linesOf('simbi_verify_last_timestamp_seconds'), { '': verifiedAt });
+  });
+
+  test('what a whole verify found is shown until another whole one finds nothing', async () => {
+    const verified = async (since: Date | null, differences: bigint) => {
+      ctx.clock.advance(1_000);
+      const at = ctx.clock.now();
+      const run = await addVerifyRun(ctx.db, { by: 'test', since, inBackground: false }, at);
+      await saveVerifyRun(ctx.db, run.id, { ...run, differences }, 'done', at);
+      return at.getTime() / 1000;
+    };
+    const shown = async () => {
+      await measureMoney(withPayments(ctx, silentRail()));
+      return [await linesOf('simbi_verify_differences'), await linesOf('simbi_verify_last_timestamp_seconds')];
+    };
+    const found = await verified(null, 3n);
+    for (let hour = 0; hour < 120; hour++) await verified(ctx.clock.now(), 0n);
+    assert.deepEqual(await shown(), [{ '': 3 }, { '': found }]);
+    const clean = await verified(null, 0n);
+    assert.deepEqual(await shown(), [{ '': 0 }, { '': clean }]);
+    await verified(ctx.clock.now(), 2n);
+    for (let hour = 0; hour < 120; hour++) await verified(ctx.clock.now(), 0n);
+    assert.deepEqual(await shown(), [{ '': 2 }, { '': clean }]);
   });
 
   test('the float of each account, while the operator tells it', async () => {

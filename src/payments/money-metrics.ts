@@ -8,7 +8,7 @@ import { amountToNumber } from '../platform/money.ts';
 import type { PaymentsContext } from './context.ts';
 import { readFloats } from './float-report.ts';
 import { listOperatorBalances } from './operator-balances.ts';
-import { lastEndedVerifyRun } from './verify-runs.ts';
+import { lastVerified } from './verify-runs.ts';
 
 const MAX_BALANCE_AGE_SECONDS = 3_600;
 
@@ -22,9 +22,9 @@ export async function measureMoney(ctx: PaymentsContext): Promise<number> {
   await measureBalances(ctx, now);
   await measureFloats(ctx, now);
   const { metrics } = ctx;
-  const run = await lastEndedVerifyRun(ctx.db);
-  metrics.verifiedAt.set((run?.ended_at?.getTime() ?? 0) / 1000);
-  metrics.verifyDifferences.set(Number(run?.differences ?? 0n));
+  const { wholeAt, differences } = await lastVerified(ctx.db);
+  metrics.verifiedAt.set((wholeAt?.getTime() ?? 0) / 1000);
+  metrics.verifyDifferences.set(Number(differences));
   return 0;
 }
 

@@ -38,9 +38,12 @@ type NewRun = { by: string; since: Date | null; inBackground: boolean };
 /** Adds a run. In the background only one waits or runs at a time: then that one is returned. */
 export async function addVerifyRun(db: Database, run: NewRun, at: Date): Promise<VerifyRun> {
   return await db.transaction(async (tx) => {
+    // What the metrics look at stays, however many runs of the last hours follow it.
     await tx.query(
       `delete from verify_runs where status in ('done', 'stopped')
-       and id <= (select id from verify_runs order by id desc offset ${RUNS_KEPT} limit 1)`,
+         and id <= (select id from verify_runs order by id desc offset ${RUNS_KEPT} limit 1)
+         and id is distinct from (select max(id) from verify_runs where status = 'done' and since is null)
+         and id is distinct from (select max(id) from verify_runs where status = 'done' and differences > 0)`,
     );
     const [added] = await tx.query<VerifyRun>(
       `insert into verify_runs (status, in_background, asked_by, asked_at, seen_at, since)
@@ -110,12 +113,17 @@ export async function newestVerifyRun(reader: Reader): Promise<VerifyRun | null>
   return run ?? null;
 }
 
-/** The newest run that ended, for the metrics. */
-export async function lastEndedVerifyRun(reader: Reader): Promise<VerifyRun | null> {
-  const [run] = await reader.query<VerifyRun>(
-    `select * from verify_runs where status = 'done' order by id desc limit 1`,
+/**
+ * For the metrics: when the last whole run ended, and the most differences that it or a run after it found. A run with --since
+ * looks at the last hours only, so it proves nothing about what an earlier one found.
+ */
+export async function lastVerified(reader: Reader): Promise<{ wholeAt: Date | null; differences: bigint }> {
+  const [row] = await reader.query<{ wholeAt: Date | null; differences: bigint }>(
+    `with whole as (select id, ended_at from verify_runs where status = 'done' and since is null order by id desc limit 1)
+     select (select ended_at from whole) as "wholeAt", coalesce(max(differences), 0) as differences
+     from verify_runs where status = 'done' and id >= coalesce((select id from whole), 0)`,
   );
-  return run ?? null;
+  return row ?? { wholeAt: null, differences: 0n };
 }
 
 /** Adds findings: all are counted, the first of each check are kept. */

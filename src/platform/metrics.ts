@@ -206,9 +206,12 @@ function createMoneyMetrics(registers: Registry[]) {
     ),
     verifiedAt: gauge(
       'verify_last_timestamp_seconds',
-      'When the last ledger verify that reached its end ended, in seconds since 1970.',
+      'When the last whole ledger verify that reached its end ended, in seconds since 1970.',
     ),
-    verifyDifferences: gauge('verify_differences', 'Differences that the last ledger verify found.'),
+    verifyDifferences: gauge(
+      'verify_differences',
+      'Differences that the last whole ledger verify found, or one with --since after it.',
+    ),
   };
 }
 
