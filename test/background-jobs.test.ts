@@ -2,7 +2,10 @@
 // the database speaks.
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { ROOT } from '../scripts/tree.ts';
 import { createDatabaseTime } from '../src/platform/database-time.ts';
 import { connectDatabase, type Database } from '../src/platform/db.ts';
 import { createServices, type Services } from '../src/services.ts';
@@ -41,6 +44,17 @@ describe('background jobs', () => {
     const jobs = listJobs(services);
     assert.ok(jobs.length >= 15, `${jobs.length} jobs`);
     for (const job of jobs) await assert.doesNotReject(job.pass(), job.name);
+  });
+
+  test('the alert for jobs that fail sees the one that runs most seldom, and names it', () => {
+    const rule =
+      /- alert: SimbiJobFails\n([\s\S]*?)- alert:/.exec(readFileSync(join(ROOT, 'ops/alerts.yml'), 'utf8'))?.[1] ?? '';
+    const hours = Math.max(...[...rule.matchAll(/\[(\d+)h\]/g)].map((match) => Number(match[1])));
+    const longest = Math.max(...listJobs(services).map(({ idleMs }) => idleMs?.longest ?? 0));
+    assert.ok(hours * 3_600_000 >= 3 * longest, `${hours} h for a job that runs every ${longest} ms`);
+    // Prometheus gives every series the label job of its scrape, and calls ours exported_job.
+    const dashboard = readFileSync(join(ROOT, 'ops/grafana-dashboard.json'), 'utf8');
+    assert.doesNotMatch(rule + dashboard, /\$labels\.job|\{\{job\}\}|by \([^)]*\bjob\b/);
   });
 
   test('review: old rows of a default partition are deleted in every season of every time zone', async () => {
