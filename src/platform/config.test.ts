@@ -83,7 +83,7 @@ describe('settings', () => {
     TRUSTED_PROXIES: ['10.0.0.0/33', 'localhost', '10.0.0.1,,nonsense'],
     CALLBACK_ALLOWED_PORTS: ['0', '65536', '80-90'],
     SIGNATURE_TOLERANCE_SECONDS: ['0', '3601'],
-    DATABASE_URL: ['mysql://x', 'localhost:5432'],
+    DATABASE_URL: ['mysql://x', 'localhost:5432', 'postgres://u:p/w@db/simbi', 'postgres://u:p@a:5432,b:x/simbi'],
     MASTER_KEY: ['short', HEX_KEY.slice(1), `${HEX_KEY.slice(1)}g`, `${'pass'.repeat(5)} ${'pass'.repeat(5)}wor`],
     CATALOG_FILE: [join(folder, 'missing.json')],
   };
@@ -118,6 +118,20 @@ describe('settings', () => {
     for (const name of ['MASTER_KEY', 'DATABASE_URL'])
       for (const given of [{ [name]: 'hunter2' }, { [`${name}_FILE`]: file('wrong', 'hunter2') }])
         assert.ok(!errorsOf(given).join().includes('hunter2'), name);
+  });
+
+  test('a password that is not written as in a URL: the sentence says how', () => {
+    const [error = ''] = errorsOf({ DATABASE_URL: 'postgres://u:hunter/2@db/simbi' });
+    assert.match(error, /^DATABASE_URL must be postgres:.* \/ is %2F/);
+    assert.deepEqual(errorsOf({ DATABASE_URL: 'postgres://u:hunter%2F2@db/simbi' }), []);
+  });
+
+  test('a server that cannot be read, of several, is an error of the settings in every mode', () => {
+    for (const more of [{}, LIVE])
+      assert.match(
+        errorsOf({ ...more, DATABASE_URL: 'postgres://u:p@a:5432,b:x/simbi' })[0] ?? '',
+        /^DATABASE_URL must be/,
+      );
   });
 
   test('live mode asks for verified TLS to a database of another machine', () => {

@@ -475,6 +475,10 @@ function keyErrors(config: Config): string[] {
   return errors;
 }
 
+const DATABASE_URL_FORM =
+  'must be postgres://user:password@host:port/name. Write other characters than letters and digits in the password with their ' +
+  'code: # is %23, / is %2F, ? is %3F, @ is %40, % is %25';
+
 function databaseErrors(config: Config): string[] {
   const errors: string[] = [];
   const urls = {
@@ -484,7 +488,7 @@ function databaseErrors(config: Config): string[] {
   };
   for (const [name, url] of Object.entries(urls)) {
     if (!url) continue;
-    if (!parseDatabaseUrl(url)) errors.push(`${name} must begin with postgres://`);
+    if (!parseDatabaseUrl(url)) errors.push(`${name} ${DATABASE_URL_FORM}`);
     else if (config.mode === 'live' && !config.allowDatabaseWithoutTls && !isTrustedConnection(url))
       errors.push(
         `${name} must end with ?sslmode=verify-full in live mode: the connection to another machine is encrypted, and its ` +

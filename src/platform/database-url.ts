@@ -12,8 +12,15 @@ export function serversOf(databaseUrl: string): string[] {
 /** Null: not a URL of PostgreSQL. The host may be left out, as the driver allows: then it is this machine. */
 export function parseDatabaseUrl(text: string): URL | null {
   if (!/^postgres(ql)?:\/\//.test(text)) return null;
-  const [first = null] = serversOf(text).map((url) => URL.parse(url.replace('@/', '@localhost/')));
-  return first;
+  const servers = serversOf(text).map((url) => URL.parse(url.replace('@/', '@localhost/')));
+  return servers.includes(null) ? null : (servers[0] ?? null);
+}
+
+/** The servers as people read them, without the login. */
+export function serverNames(databaseUrl: string): string {
+  return serversOf(databaseUrl)
+    .map((server) => requireUrl(server).host)
+    .join(', ');
 }
 
 function requireUrl(text: string): URL {
