@@ -30,6 +30,8 @@ export type Foundation = {
   readonly sandbox: WaitingSandbox | null;
   /** The address that commands find the gateway at. Empty: it starts or stops, and the next one on this DATA_DIR waits. */
   setUrl(url: string): void;
+  /** Never fails: a disk that takes nothing must not keep the gateway from stopping. */
+  clearUrl(): void;
   close(): Promise<void>;
 };
 
@@ -57,7 +59,15 @@ export async function openFoundation(
     await migrateDatabase(database, (sentence) =>
       onProgress(sentence.replace(/^Applying migration.*/, 'Applying migrations')),
     );
-    return { config, database, log, sandbox, setUrl: (url) => lock.setUrl(url), close };
+    const setUrl = (url: string) => lock.setUrl(url);
+    const clearUrl = () => {
+      try {
+        lock.setUrl('');
+      } catch (error) {
+        log.logger.warn({ err: error }, 'DATA_DIR does not say that the gateway stops');
+      }
+    };
+    return { config, database, log, sandbox, setUrl, clearUrl, close };
   } catch (error) {
     await close();
     throw error;

@@ -25,7 +25,7 @@ export async function startServer(settings: Config, options: ServerOptions = {})
     let stopping: Promise<void> | null = null;
     const stop = async (how?: StopOptions) => {
       // A lock without an address tells the next process on this DATA_DIR that this one is stopping, and to wait.
-      foundation.setUrl('');
+      foundation.clearUrl();
       await gateway.stop(how);
       await foundation.close();
     };

@@ -39,7 +39,7 @@ export async function startSupervisor(settings: Config, options: ServerOptions =
   const { logger } = foundation.log;
   let processes: Processes | null = null;
   const close = async (how: StopOptions) => {
-    foundation.setUrl('');
+    foundation.clearUrl();
     if (processes) await stopAll(processes, how);
     await foundation.close();
   };

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -271,6 +271,18 @@ describe('the embedded database', () => {
     for (const end of await Promise.all(busy)) assert.match(String(end), /ECONNREFUSED|ECONNRESET|UND_ERR_SOCKET/);
     assert.equal(isAlive(postgres), false);
     assert.equal(existsSync(join(dataDir, 'simbi.lock')), false);
+  });
+
+  test('SIGTERM while nothing can be written to DATA_DIR: it stops all the same', async () => {
+    server = launch(['serve'], settings);
+    await server.printed(/Listening/);
+    // Where the lock file is written; as on a full disk it cannot be.
+    const draft = join(dataDir, `simbi.lock.${serverPid()}`);
+    mkdirSync(draft);
+    server.child.kill('SIGTERM');
+    const { code, stderr } = await server.ended;
+    rmSync(draft, { recursive: true });
+    assert.equal(code, 0, stderr);
   });
 
   test('a command without a server starts the database for the moment and stops it again', async () => {

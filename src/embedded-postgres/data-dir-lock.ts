@@ -48,7 +48,11 @@ export function lockDataDir(dataDir: string, info: { url: string }): DataDirLock
       renameSync(draft, path);
     },
     release() {
-      if (readOwner(path)?.pid === process.pid) rmSync(path, { force: true });
+      try {
+        if (readOwner(path)?.pid === process.pid) rmSync(path, { force: true });
+      } catch {
+        // It is not valid once this process has ended.
+      }
     },
   };
 }
