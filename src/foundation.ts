@@ -54,7 +54,7 @@ export async function openFoundation(
   try {
     const config = { ...settings, port: await findPort(settings) };
     if (hasSandbox) sandbox = prepareSandbox();
-    database = await openDatabase(config, onProgress);
+    database = await openDatabase(config, onProgress, (sentence) => log.logger.error(sentence));
     // Many migrations are shown as one step.
     await migrateDatabase(database, (sentence) =>
       onProgress(sentence.replace(/^Applying migration.*/, 'Applying migrations')),

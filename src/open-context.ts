@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import type { Logger } from 'pino';
 import { requireMode } from './database-mode.ts';
 import { DataDirInUseError, type DataDirLock, lockDataDir } from './embedded-postgres/data-dir-lock.ts';
-import { findEmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres/server.ts';
+import { findEmbeddedPostgres, keepEmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres/server.ts';
 import { canOpenSecrets } from './holders/integration-secrets.ts';
 import { systemClock } from './platform/clock.ts';
 import { type Config, dataPath } from './platform/config.ts';
@@ -54,13 +54,18 @@ export function claimDataDir(config: Config): Promise<DataDirLock> {
   return config.databaseUrl ? Promise.resolve(NO_LOCK) : lockWhenSettled(config);
 }
 
-/** The database of DATABASE_URL, or the embedded one, started. Requires the lock of DATA_DIR. */
-export async function openDatabase(config: Config, onProgress: Progress): Promise<OpenDatabase> {
+/** The database of DATABASE_URL, or the embedded one, started. Requires the lock of DATA_DIR. `onProblem`: it is kept running. */
+export async function openDatabase(
+  config: Config,
+  onProgress: Progress,
+  onProblem?: (sentence: string) => void,
+): Promise<OpenDatabase> {
   if (config.databaseUrl) {
     const ownerUrl = config.migrationDatabaseUrl || config.databaseUrl;
     return { url: config.databaseUrl, ownerUrl, close: async () => undefined };
   }
-  const postgres = await startEmbeddedPostgres({ dataDir: dataPath(config, 'postgres'), onProgress });
+  const embedded = { dataDir: dataPath(config, 'postgres'), onProgress };
+  const postgres = await (onProblem ? keepEmbeddedPostgres(embedded, onProblem) : startEmbeddedPostgres(embedded));
   return { url: postgres.serviceUrl, ownerUrl: postgres.url, close: () => postgres.stop() };
 }
 

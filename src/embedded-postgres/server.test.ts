@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
 import { isAlive } from './processes.ts';
-import { type EmbeddedPostgres, findEmbeddedPostgres, startEmbeddedPostgres } from './server.ts';
+import { type EmbeddedPostgres, findEmbeddedPostgres, keepEmbeddedPostgres, startEmbeddedPostgres } from './server.ts';
 
 const SOURCE = JSON.stringify(import.meta.resolve('./server.ts'));
 const isRoot = process.getuid?.() === 0;
@@ -190,6 +190,20 @@ describe('the embedded PostgreSQL', () => {
     await start();
     assert.equal(postgres.adopted, false);
     assert.deepEqual(await query(postgres.url, 'select count(*)::int as rows from kept'), [{ rows: 3 }]);
+  });
+
+  test('is started again at its address when it ends by itself while a gateway keeps it', async () => {
+    await postgres.stop();
+    const problems: string[] = [];
+    const kept = await keepEmbeddedPostgres({ dataDir }, (sentence) => problems.push(sentence));
+    const { pid } = kept;
+    process.kill(pid, 'SIGKILL');
+    await until(() => kept.pid !== pid);
+    assert.deepEqual(await query(kept.url, 'select count(*)::int as rows from kept'), [{ rows: 3 }]);
+    assert.equal(problems[0], 'PostgreSQL has ended; it is started again');
+    await kept.stop();
+    assert.equal(isAlive(kept.pid), false);
+    await start();
   });
 
   test('is not fooled by a stale pid file, even when another program has the number now', async () => {

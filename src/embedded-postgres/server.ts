@@ -16,6 +16,7 @@ const START_TIMEOUT_MS = 300_000;
 /** A start that takes longer than this is explained. */
 const SLOW_START_MS = 3_000;
 const STOP_TIMEOUT_MS = 10_000;
+const WATCH_MS = 1_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 const MAX_PORT_TRIES = 3;
 const LOG_LINES_SHOWN = 15;
@@ -39,6 +40,48 @@ export type EmbeddedPostgresOptions = {
   /** PostgreSQL settings that override those in the file, for instance `{ fsync: 'off' }` in tests. */
   settings?: Record<string, string>;
 };
+
+/**
+ * The same for as long as a gateway runs: when PostgreSQL ends by itself (a full disk ends it, and the system when memory is
+ * short), it is started again at the same address. `onProblem` is told of it, and of starts that failed.
+ */
+export async function keepEmbeddedPostgres(
+  options: EmbeddedPostgresOptions,
+  onProblem: (sentence: string) => void,
+): Promise<EmbeddedPostgres> {
+  const first = await startEmbeddedPostgres(options);
+  let current = first;
+  let starting: Promise<void> | null = null;
+  async function startAgain(): Promise<void> {
+    onProblem('PostgreSQL has ended; it is started again');
+    await current.stop();
+    current = await startEmbeddedPostgres(options);
+    if (current.port === first.port) return;
+    await current.stop();
+    await writeFile(describeDataFolder(options.dataDir).port, `${first.port}\n`, { mode: 0o600 });
+    throw new EmbeddedPostgresError(`Another program uses port ${first.port}, where PostgreSQL was.`);
+  }
+  const timer = setInterval(() => {
+    if (isAlive(current.pid)) return;
+    starting ??= startAgain()
+      .catch((error: unknown) => onProblem(error instanceof Error ? error.message : String(error)))
+      .finally(() => {
+        starting = null;
+      });
+  }, WATCH_MS).unref();
+  return {
+    ...first,
+    get pid() {
+      return current.pid;
+    },
+    async stop() {
+      clearInterval(timer);
+      // One that recovers for longer is found by the next start.
+      await Promise.race([starting, new Promise((resolve) => setTimeout(resolve, STOP_TIMEOUT_MS).unref())]);
+      await current.stop();
+    },
+  };
+}
 
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const onProgress = options.onProgress ?? (() => undefined);
