@@ -3,6 +3,9 @@
 // at a time, and nothing depends on numbers of one server.
 
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
 import { findObstacles } from '../src/distribution/obstacles.ts';
@@ -17,7 +20,9 @@ import { topUpSandbox } from '../src/payments/sandbox-top-up.ts';
 import { openShop } from './browser/shop.ts';
 import { startReceiver, type TestReceiver } from './callback-harness.ts';
 import { type Client, clientOf, PATHS, textOf, ugandanCollection } from './client.ts';
+import { createEmptyDatabase } from './database.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
+import { simbi } from './processes.ts';
 import { walkStatement } from './statement-walk.ts';
 
 process.env.TEST_DISTRIBUTED = '1';
@@ -48,6 +53,27 @@ describe('the schema', () => {
 
   test('has nothing that stands in the way of several servers', async () => {
     assert.deepEqual(await findObstacles(gateway.ctx.ownerDb), []);
+  });
+
+  test('distribute --check changes nothing, also where migrations are missing', async () => {
+    const empty = await createEmptyDatabase();
+    const folder = mkdtempSync(join(tmpdir(), 'simbi-sharding-'));
+    const check = (url: string) => simbi(['distribute', '--check'], { DATABASE_URL: url, DATA_DIR: folder }).ended;
+    try {
+      const refused = await check(empty.url);
+      assert.equal(refused.code, 5, refused.stderr);
+      assert.match(refused.stderr, /lacks \d+ migrations\. Run npx simbi migrate first/);
+      const client = new pg.Client({ connectionString: empty.url });
+      await client.connect();
+      const { rows } = await client.query(`select to_regclass('schema_migrations') is null as untouched`);
+      await client.end();
+      assert.deepEqual(rows, [{ untouched: true }]);
+      const { code, out } = await check(gateway.ctx.databaseUrl);
+      assert.deepEqual([code, out], [0, '']);
+    } finally {
+      await empty.drop();
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 
   test('shows each kind of obstacle', async () => {

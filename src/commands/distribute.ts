@@ -6,6 +6,7 @@ import { findObstacles } from '../distribution/obstacles.ts';
 import { migrateDatabase, openCommandDatabase } from '../open-context.ts';
 import { readConfig } from '../platform/config.ts';
 import { connectDatabase } from '../platform/db.ts';
+import { pendingMigrations } from '../platform/migrate.ts';
 import { CommandError, EXIT, print, type Terminal, withExamples } from './terminal.ts';
 
 const DEFAULT_SHARDS = '64';
@@ -29,10 +30,9 @@ export function distributeCommand(command: Command, terminal: Terminal): void {
       const say = (sentence: string) => terminal.say(`  ${sentence}`);
       const database = await openCommandDatabase(readConfig(terminal.environment), say);
       try {
+        if (options.check) return await check(terminal, options, database.ownerUrl);
         await migrateDatabase(database, say);
-        await (options.check
-          ? check(terminal, options, database.ownerUrl)
-          : run(terminal, options, database.ownerUrl, shards));
+        await run(terminal, options, database.ownerUrl, shards);
       } finally {
         await database.close();
       }
@@ -48,6 +48,12 @@ function readShards(text: string): number {
 async function check(terminal: Terminal, options: Options, url: string): Promise<void> {
   const db = connectDatabase({ url, as: 'owner', poolSize: 2 });
   try {
+    const pending = await pendingMigrations(db);
+    if (pending.length > 0)
+      throw new CommandError(
+        `The database is not that of this version: it lacks ${pending.length} migrations. Run npx simbi migrate first.`,
+        EXIT.conflict,
+      );
     const obstacles = await findObstacles(db);
     if (options.json || obstacles.length > 0) print(terminal, options, { obstacles }, obstacles.join('\n'));
     if (obstacles.length > 0) throw new CommandError('The schema cannot be distributed.', EXIT.conflict);
