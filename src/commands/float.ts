@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import type { FloatReport } from '../payments/float-report.ts';
 import type { FloatWait } from '../payments/float-waits.ts';
 import { formatAmount } from '../platform/money.ts';
-import { withPayments } from './payments-context.ts';
+import { requireCurrency, withPayments } from './payments-context.ts';
 import {
   addCommand,
   addNeededOption,
@@ -49,7 +49,8 @@ function addSetCommand(group: Command, terminal: Terminal): void {
     .option('--account <name>', 'the account that pays out, as the operator names it; default: the usual one')
     .option('--shared', 'collections arrive on the account that pays out')
     .action(async (connection: string, options: SetOptions) => {
-      const { currency, account = null, shared = false } = options;
+      const { account = null, shared = false } = options;
+      const currency = options.currency.toUpperCase();
       const setting = {
         connection,
         currency,
@@ -59,6 +60,7 @@ function addSetCommand(group: Command, terminal: Terminal): void {
         isShared: shared,
       };
       await withPayments(terminal, async (ctx) => {
+        requireCurrency(ctx, currency);
         const [{ setFloat }, { COMMAND_LINE }] = await Promise.all([
           import('../payments/float-settings.ts'),
           import('../holders/audit.ts'),
@@ -74,7 +76,7 @@ function addRemoveCommand(group: Command, terminal: Terminal): void {
     'npx simbi float remove kenya --currency KES',
   ]);
   addNeededOption(command, ...CURRENCY_OPTION).action(async (connection: string, options: FloatOptions) => {
-    const { currency } = options;
+    const currency = options.currency.toUpperCase();
     const isRemoved = await withPayments(terminal, async (ctx) => {
       const [{ removeFloat }, { COMMAND_LINE }] = await Promise.all([
         import('../payments/float-settings.ts'),
@@ -92,7 +94,7 @@ function addWaitingCommand(group: Command, terminal: Terminal): void {
     'npx simbi float waiting kenya --currency KES',
   ]);
   addNeededOption(command, ...CURRENCY_OPTION).action(async (connection: string, options: FloatOptions) => {
-    const { currency } = options;
+    const currency = options.currency.toUpperCase();
     const waits = await withPayments(terminal, async (ctx) => {
       const { listWaits } = await import('../payments/float-waits.ts');
       return listWaits(ctx.db, { connection, currency, limit: MAX_WAITS });

@@ -5,7 +5,7 @@ import { readHeldBack } from '../console/held-back-list.ts';
 import type { LimitChange, LimitSubject, PaymentLimit } from '../payments/payment-limits.ts';
 import type { TransactionDirection } from '../payments/states.ts';
 import { formatAmount } from '../platform/money.ts';
-import { HOLDER_OPTION, requireHolder } from './payments-context.ts';
+import { HOLDER_OPTION, requireCurrency, requireHolder, withPayments } from './payments-context.ts';
 import {
   addCommand,
   CommandError,
@@ -72,8 +72,9 @@ function addSetCommand(command: Command, terminal: Terminal): void {
     .option('--count <number>', 'the most orders in a day')
     .option('--none', 'remove the limit')
     .action(async (direction: string, currency: string, options: SetOptions) => {
-      const change = readChange(direction, currency, options);
-      await withContext(terminal, async (ctx) => {
+      const change = readChange(direction, currency.toUpperCase(), options);
+      await withPayments(terminal, async (ctx) => {
+        requireCurrency(ctx, currency);
         const [{ setLimit }, { COMMAND_LINE }] = await Promise.all([
           import('../payments/payment-limits.ts'),
           import('../holders/audit.ts'),

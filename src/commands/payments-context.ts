@@ -63,6 +63,17 @@ export async function requireHolder(terminal: Terminal, ctx: Context, named: str
   );
 }
 
+/** A currency in capital letters. One that no payment method has is refused: it would be stored, and nothing would ever have it. */
+export function requireCurrency({ catalog }: PaymentsContext, typed: string): string {
+  const currency = typed.toUpperCase();
+  const known = new Set([...catalog.methods.values()].map((method) => method.currency));
+  if (known.has(currency)) return currency;
+  throw new CommandError(
+    `No payment method has ${currency}. Choose one of ${[...known].sort().join(', ')}.`,
+    EXIT.usage,
+  );
+}
+
 /** Who acts, for the audit log: a member who may move the holder's money, or the command line. */
 export async function requireActor(ctx: Context, holder: Holder, email: string | undefined): Promise<Actor> {
   const [{ COMMAND_LINE }, { findMemberByEmail, roleAt }] = await Promise.all([
