@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { changeCloseRule } from '../src/books/calendar.ts';
 import { runCommand } from '../src/cli.ts';
 import { EXIT } from '../src/commands/terminal.ts';
 import { addStatement, CONNECTION } from './book-lines.ts';
@@ -52,8 +53,9 @@ async function command(...args: string[]): Promise<{ code: number; out: string; 
 
 describe('commands of finance', () => {
   test('a day from the statement to its breaks', async () => {
-    const zone = await command('close', CONNECTION, '--zone', 'UTC', '--cut-off', '00:00');
-    assert.match(zone.out, /begins at 00:00 in UTC/);
+    // The rail of the test has no row among the connections, which the command asks for.
+    const set = { by: 'test', at: ctx.clock.now() };
+    await ctx.db.transaction((tx) => changeCloseRule(tx, CONNECTION, { zone: 'UTC', cutOffMinutes: 0 }, set));
     const [known, open] = [await books.collect(), await books.collect()];
     await books.see(known, paid(known));
     await books.see(open, { state: 'unknown', reason: 'time-out' });
@@ -84,5 +86,41 @@ describe('commands of finance', () => {
     const { code, messages } = await command('reconcile', CONNECTION, '--day', '2026-01-01');
     assert.notEqual(code, EXIT.ok);
     assert.match(messages, /There is no line of a statement of quiet/);
+  });
+
+  test('the zone and the cut-off of an account that never was are not set', async () => {
+    const zone = await command('close', 'sandbox', '--zone', 'UTC', '--cut-off', '00:00');
+    assert.match(zone.out, /begins at 00:00 in UTC/);
+    for (const name of ['sandbx', 'bank.equty']) {
+      const wrong = await command('close', name, '--zone', 'UTC', '--cut-off', '00:00');
+      assert.equal(wrong.code, EXIT.notFound, wrong.out);
+      assert.match(wrong.messages, /There is no (?:connection|bank account) "/);
+    }
+  });
+
+  test('a day that the calendar does not have, and a zone that nobody knows', async () => {
+    for (const args of [
+      ['margin', '--from', '2026-02-31'],
+      ['reconcile', CONNECTION, '--day', '2026-02-31'],
+      ['margin', '--from', DAY, '--zone', 'Africa/Nowhere'],
+    ]) {
+      const { code, messages } = await command(...args);
+      assert.equal(code, EXIT.usage, messages);
+      assert.match(messages, /is not a (?:day|time zone)/);
+    }
+  });
+
+  test('limits and floats: a currency in small letters is meant, one that nothing has is refused', async () => {
+    const holder = String(books.shop.holderId);
+    const set = await command('limits', 'set', 'collection', 'ugx', '--holder', holder, '--amount', '5000');
+    assert.equal(set.code, EXIT.ok, set.messages);
+    assert.match((await command('limits', 'list', '--holder', holder)).out, /collection +holder +UGX +gateway +5000/);
+    const wrong = await command('limits', 'set', 'collection', 'UGS', '--holder', holder, '--amount', '5000');
+    assert.equal(wrong.code, EXIT.usage);
+    assert.match(wrong.messages, /No payment method has UGS\. Choose one of .*UGX/);
+    const float = await command('float', 'set', 'sandbox', '--currency', 'ugs', '--low', '5000');
+    assert.equal(float.code, EXIT.usage, float.messages);
+    const watched = await command('float', 'set', 'sandbox', '--currency', 'ugx', '--low', '5000');
+    assert.match(watched.out, /The UGX float of sandbox is watched/, watched.messages);
   });
 });

@@ -2,8 +2,9 @@
 
 import { bankPlace, isBankPlace } from '../ledger/chart.ts';
 import type { PaymentsContext } from '../payments/context.ts';
+import type { Reader } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
-import { findConnection } from '../rails/connections.ts';
+import { type Connection, findConnection } from '../rails/connections.ts';
 import { SANDBOX_RAIL } from '../rails/sandbox.ts';
 import { requireBankAccount } from './bank-accounts.ts';
 
@@ -29,16 +30,28 @@ export type AccountDefaults = {
   settings: Readonly<Record<string, string>>;
 };
 
-/** Refuses a connection that never was. Of a removed one, statements still come. */
+/** Refuses an account that never was: of the sandbox, of a bank, of a connection. Of a removed one, statements still come. */
+export async function requireAccount(reader: Reader, name: string): Promise<void> {
+  if (name === SANDBOX_RAIL) return;
+  if (isBankPlace(name)) await requireBankAccount(reader, name.slice(bankPlace('').length));
+  else await requireConnection(reader, name);
+}
+
+async function requireConnection(reader: Reader, name: string): Promise<Connection> {
+  const connection = await findConnection(reader, name);
+  if (!connection)
+    throw new Problem('invalid_params', { status: 404, message: `There is no connection "${name.slice(0, 40)}".` });
+  return connection;
+}
+
+/** Refuses a connection that never was. */
 export async function defaultsOf({ db, catalog }: PaymentsContext, name: string): Promise<AccountDefaults> {
   if (name === SANDBOX_RAIL) return { currency: null, zone: 'UTC', settings: {} };
   if (isBankPlace(name)) {
     const { currency, zone } = await requireBankAccount(db, name.slice(bankPlace('').length));
     return { currency, zone, settings: {} };
   }
-  const connection = await findConnection(db, name);
-  if (!connection)
-    throw new Problem('invalid_params', { status: 404, message: `There is no connection "${name.slice(0, 40)}".` });
+  const connection = await requireConnection(db, name);
   const methods = connection.methods.map((code) => catalog.methods.get(code)).filter((method) => method !== undefined);
   return {
     currency: onlyOne(methods.map(({ currency }) => currency)),

@@ -2,6 +2,7 @@
 // agree, and what is earned.
 
 import type { Command } from 'commander';
+import { requireAccount } from '../books/account-defaults.ts';
 import { type Break, findBreak, listBreaks, resolveBreak } from '../books/breaks.ts';
 import { type CloseRule, changeCloseRule, openCalendar, readCloseRule } from '../books/calendar.ts';
 import { currenciesOf, type PreparedClose, prepareClose, reopenClose, signClose } from '../books/closes.ts';
@@ -13,7 +14,7 @@ import { findMemberByEmail } from '../holders/members.ts';
 import type { Context } from '../platform/context.ts';
 import { isUuid } from '../platform/ids.ts';
 import { formatAmount } from '../platform/money.ts';
-import { addDays, startOfDay } from '../platform/time-zones.ts';
+import { addDays, isCalendarDay, isTimeZone, startOfDay } from '../platform/time-zones.ts';
 import { withPayments } from './payments-context.ts';
 import {
   addCommand,
@@ -189,6 +190,8 @@ function closeLines(close: PreparedClose, signed: boolean): string[] {
 }
 
 async function setRule(ctx: Context, terminal: Terminal, connection: string, options: CloseOptions): Promise<void> {
+  // Later it cannot change any more, so that of a mistyped name must not be set instead.
+  await requireAccount(ctx.db, connection);
   const known = await readCloseRule(ctx.db, connection);
   const rule: CloseRule = {
     zone: options.zone ?? known.zone,
@@ -283,6 +286,8 @@ export function marginCommand(command: Command, terminal: Terminal): void {
     .option('--to <day>', 'the last day; default: the first one')
     .option('--zone <zone>', 'the zone of the days', 'UTC')
     .action(async (options: MarginOptions) => {
+      if (!isTimeZone(options.zone))
+        throw new CommandError(`"${options.zone}" is not a time zone. Use a name such as Africa/Nairobi.`, EXIT.usage);
       const from = startOfDay(options.zone, readDay(options.from));
       const to = startOfDay(options.zone, addDays(readDay(options.to ?? options.from), 1));
       const margins = await withContext(terminal, (ctx) => listMargins(ctx.db, { from, to }));
@@ -301,7 +306,10 @@ export function marginCommand(command: Command, terminal: Terminal): void {
 }
 
 function readDay(text: string): string {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text) || Number.isNaN(Date.parse(`${text}T00:00:00Z`)))
-    throw new CommandError('Give a day with --day, for instance 2026-11-14.', EXIT.usage);
+  if (!isCalendarDay(text))
+    throw new CommandError(
+      text === '' ? 'Give a day with --day, for instance 2026-11-14.' : `"${text}" is not a day such as 2026-11-14.`,
+      EXIT.usage,
+    );
   return text;
 }
