@@ -125,6 +125,19 @@ describe('settings that are wrong', () => {
     assert.equal(code, 6);
     assert.ok(!stderr.includes('topsecret') && !stderr.includes('.ts:'));
   });
+
+  test('doctor names each server of a database that several may hold, or that this machine has', async () => {
+    for (const [url, servers] of [
+      ['postgres://u:topsecret@127.0.0.1:1,127.0.0.1:2/x', '127.0.0.1:1, 127.0.0.1:2'],
+      ['postgres://u@/x?host=/nowhere', 'localhost'],
+    ]) {
+      const settings = { DATA_DIR: join(folder, 'away'), DATABASE_URL: url, PORT: '0' };
+      const { code, out, stderr } = await run(['doctor'], settings);
+      assert.equal(code, 1, stderr);
+      assert.ok(out.includes(`FAILED database     ${servers}: `), out);
+      assert.ok(!`${out}${stderr}`.includes('topsecret') && !stderr.includes('.ts:'));
+    }
+  });
 });
 
 describe('the embedded database', () => {

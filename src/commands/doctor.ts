@@ -14,7 +14,7 @@ import { listGoneMethods } from '../payments/gone-methods.ts';
 import { type Config, DEFAULT_BRAND, dataPath, publicUrl, readConfig, shownBrand } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
 import { MAX_CLOCK_SKEW_MS } from '../platform/database-time.ts';
-import { isTrustedConnection } from '../platform/database-url.ts';
+import { isTrustedConnection, serverNames } from '../platform/database-url.ts';
 import { connectDatabase } from '../platform/db.ts';
 import { createLogger } from '../platform/log.ts';
 import { pendingMigrations } from '../platform/migrate.ts';
@@ -131,7 +131,7 @@ async function checkPort(config: Config): Promise<Finding> {
 async function checkDatabase(config: Config, onProgress: (sentence: string) => void): Promise<Finding[]> {
   const isNew = !config.databaseUrl && !existsSync(dataPath(config, 'postgres', 'cluster', 'PG_VERSION'));
   if (isNew) return [{ check: 'database', ok: true, detail: 'embedded; the first start creates it' }];
-  const where = config.databaseUrl ? new URL(config.databaseUrl).host : 'embedded';
+  const where = config.databaseUrl ? serverNames(config.databaseUrl) : 'embedded';
   try {
     const database = await openCommandDatabase(config, onProgress);
     try {
