@@ -4,7 +4,7 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { Command, CommanderError } from 'commander';
 import { type CommandEntry, SECTIONS } from './commands/command-table.ts';
-import { exitCodeFor, fieldSentences } from './commands/exit-codes.ts';
+import { exitCodeFor, fieldSentences, systemSentence } from './commands/exit-codes.ts';
 import { createTerminal, EXIT, type Terminal, toJson } from './commands/terminal.ts';
 import { trackCommits, withoutFalsehood } from './platform/commit-tracking.ts';
 import { Problem } from './platform/errors.ts';
@@ -98,7 +98,7 @@ function explain(terminal: Terminal, error: unknown, json: boolean): number {
   const code = exitCodeFor(error);
   const known = code !== null;
   const message = [
-    error instanceof Error ? error.message : String(error),
+    systemSentence(error) ?? (error instanceof Error ? error.message : String(error)),
     ...fieldSentences(error),
     ...causeOf(error),
   ].join('\n');

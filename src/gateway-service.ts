@@ -1,7 +1,7 @@
 // One of several processes of the gateway. The supervisor says what to do; signals are its business, so they are ignored here.
 
 import { setFlagsFromString } from 'node:v8';
-import { exitCodeFor } from './commands/exit-codes.ts';
+import { exitCodeFor, systemSentence } from './commands/exit-codes.ts';
 import { type Gateway, startGateway } from './gateway.ts';
 import type { GatewayNotice, GatewayOrder, OpenOrder } from './gateway-process.ts';
 import { migrateDatabase } from './open-context.ts';
@@ -66,7 +66,7 @@ async function open(order: OpenOrder, metrics: MetricsExchange): Promise<{ gatew
 
 function fail(error: unknown): void {
   const code = exitCodeFor(error);
-  const sentence = error instanceof Error ? error.message : String(error);
+  const sentence = systemSentence(error) ?? (error instanceof Error ? error.message : String(error));
   const cause = error instanceof Problem && error.cause instanceof Error ? `\nCause: ${error.cause.message}` : '';
   const stack = error instanceof Error ? error.stack : undefined;
   const exitCode = code ?? 1;

@@ -768,6 +768,25 @@ describe('beside a running gateway', () => {
     assert.ok(!existsSync(join(folder, 'empty')));
   });
 
+  test('a path that cannot be used: a sentence with the path, and no stack', async () => {
+    const nowhere = join(folder, 'no', 'such', 'folder');
+    const file = join(folder, 'a-file');
+    writeFileSync(file, 'x');
+    for (const [path, args, more] of [
+      [nowhere, ['backup', join(nowhere, 'x.backup')]],
+      [nowhere, ['keys', 'backup-key', join(nowhere, 'x.key')]],
+      [folder, ['payout', 'import', folder]],
+      [folder, ['statement', 'import', folder, '--connection', 'sandbox']],
+      [file, ['archive', 'write', join(file, 'x')]],
+      [file, ['holder', 'list'], { DATA_DIR: join(file, 'x') }],
+    ] as [string, string[], Settings?][]) {
+      const { code, messages } = await run(args, { ...settings, ...more });
+      assert.notEqual(code, 0, args.join(' '));
+      assert.ok(messages.includes(path), `${args.join(' ')}: ${messages}`);
+      assert.doesNotMatch(messages, /Internal error|\.ts:\d/, args.join(' '));
+    }
+  });
+
   test('archive: months that have ended, nothing removed without confirmation', async () => {
     const archive = join(folder, 'archive');
     const written = await simbiJson<{ months: unknown[] }>(0, 'archive', 'write', archive, '--before', '2999-01');

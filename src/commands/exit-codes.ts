@@ -22,10 +22,33 @@ export function exitCodeFor(error: unknown): number | null {
   if (!(error instanceof Error)) return null;
   if (error.name === 'StartError' && 'exitCode' in error) return Number(error.exitCode);
   if (error.name === 'KeyWrapperError' && 'isAway' in error) return error.isAway ? EXIT.unavailable : EXIT.usage;
+  if (systemSentence(error) !== null) return EXIT.error;
   const code = 'code' in error ? String(error.code) : '';
+  if ('syscall' in error && error.syscall === 'connect') return EXIT.unavailable;
   // The database of DATABASE_URL is not reachable or refuses the login (class 28, unknown database 3D000).
   if (/^(ECONNREFUSED|ENOTFOUND|ETIMEDOUT|EHOSTUNREACH|ECONNRESET|28...|3D000)$/.test(code)) return EXIT.unavailable;
   return BY_NAME.get(error.name) ?? null;
+}
+
+/** What the system refuses is no error of ours: a wrong path, missing rights, a full disk. */
+const SYSTEM_ERRORS: Readonly<Record<string, string>> = {
+  ENOENT: 'There is no such file, or its folder does not exist.',
+  ENOTDIR: 'A part of the path is not a folder.',
+  EISDIR: 'It is a folder, not a file.',
+  EACCES: 'This user may not use it. Check its owner and its rights.',
+  EPERM: 'This user may not use it. Check its owner and its rights.',
+  EROFS: 'It is on a disk that can only be read.',
+  ENOSPC: 'The disk is full. Free some space and run it again.',
+  EDQUOT: 'The share of the disk is used up. Free some space and run it again.',
+  EMFILE: 'Too many files are open. Raise the limit of open files (ulimit -n).',
+};
+
+/** Null: the error does not come from a file. */
+export function systemSentence(error: unknown): string | null {
+  if (!(error instanceof Error) || !('syscall' in error) || error.syscall === 'connect') return null;
+  const sentence = 'code' in error ? SYSTEM_ERRORS[String(error.code)] : undefined;
+  if (sentence === undefined) return null;
+  return 'path' in error ? `${String(error.path)}: ${sentence}` : sentence;
 }
 
 /** Of an HTTP status. */

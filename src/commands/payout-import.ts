@@ -120,7 +120,7 @@ function importPayouts(terminal: Terminal, path: string, options: ImportOptions)
 
 async function readText(path: string): Promise<string> {
   const size = await stat(path).then(
-    (found) => found.size,
+    (found) => (found.isFile() ? found.size : null),
     () => null,
   );
   if (size === null) throw new CommandError(`${path} cannot be read.`, EXIT.notFound);
