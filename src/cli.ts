@@ -112,8 +112,19 @@ function causeOf(error: unknown): string[] {
   return error instanceof Problem && error.cause instanceof Error ? [`Cause: ${error.cause.message}`] : [];
 }
 
+/** Who reads the output may have seen enough, as `head` does: that is no error. What standard error does not take is not needed. */
+function watchOutput(): void {
+  process.stderr.on('error', () => undefined);
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(EXIT.ok);
+    process.stderr.write(`The output cannot be written. ${systemSentence(error) ?? error.message}\n`);
+    process.exit(EXIT.error);
+  });
+}
+
 // Run as a program, not when a test imports this file.
 if (process.argv[1] && realpathSync(process.argv[1]) === import.meta.filename) {
+  watchOutput();
   const file = existsSync('.env') ? parseEnv(readFileSync('.env', 'utf8')) : {};
   process.exitCode = await runCommand(createTerminal({ ...file, ...process.env }), process.argv.slice(2));
 }

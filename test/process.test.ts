@@ -1,8 +1,9 @@
 // The process as people meet it: real commands, real signals, real kills.
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -113,6 +114,20 @@ describe('settings that are wrong', () => {
     assert.equal(help.code, 0);
     assert.match(help.out, /^Examples:/);
     assert.match(help.out, /Exit codes:/);
+  });
+
+  test('output that nobody reads to its end, and output that finds no room', async () => {
+    const left = launch(['--help'], {});
+    left.child.stdout?.destroy();
+    assert.deepEqual(await left.ended, { code: 0, out: '', stderr: '' });
+    if (!existsSync('/dev/full')) return;
+    const args = [join(import.meta.dirname, '../bin/run.mjs'), 'src/cli.ts', '--help'];
+    const full = spawnSync(process.execPath, args, { stdio: ['ignore', openSync('/dev/full', 'w'), 'pipe'] });
+    assert.equal(full.status, 1);
+    assert.equal(
+      String(full.stderr),
+      'The output cannot be written. The disk is full. Free some space and run it again.\n',
+    );
   });
 
   test('a database that is not there: code 6, with a reason', async () => {
