@@ -822,6 +822,9 @@ describe('beside a running gateway', () => {
       email: 'ops@example.org',
       admin: false,
     });
+    const typo = await run(['admin', 'remove', 'opps@example.org'], settings);
+    assert.equal(typo.code, 4, 'who mistyped an address must not believe that the rights are gone');
+    assert.match(typo.messages, /opps@example\.org is no admin.*Nothing was changed/);
     assert.equal((await run(['admin', 'add', 'nobody'], settings)).code, 2);
     assert.equal((await run(['holder', 'create', 'Kiosk', '--owner', 'nobody'], settings)).code, 2);
   });

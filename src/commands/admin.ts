@@ -6,7 +6,7 @@ import { addressState } from '../holders/credentials.ts';
 import { inviteAdmin } from '../holders/invitations.ts';
 import { findMemberByEmail, removeAdmin } from '../holders/members.ts';
 import { describeInvitation, explainInvitation } from './invitation.ts';
-import { addCommand, print, requireEmail, type Terminal, withContext } from './terminal.ts';
+import { addCommand, CommandError, EXIT, print, requireEmail, type Terminal, withContext } from './terminal.ts';
 
 export function adminCommands(group: Command, terminal: Terminal): void {
   addCommand(group, 'add <email>', 'make a link that lets a person manage every holder', [
@@ -32,7 +32,12 @@ export function adminCommands(group: Command, terminal: Terminal): void {
   ]).action(async (email: string, options: { json?: boolean }) => {
     requireEmail(email);
     const address = email.toLowerCase();
-    await withContext(terminal, (ctx) => removeAdmin(ctx, COMMAND_LINE, address));
+    // Otherwise who mistyped the address would believe that the rights are gone.
+    if (!(await withContext(terminal, (ctx) => removeAdmin(ctx, COMMAND_LINE, address))))
+      throw new CommandError(
+        `${address} is no admin, and has no link to become one. Nothing was changed.`,
+        EXIT.notFound,
+      );
     print(terminal, options, { email: address, admin: false }, address);
   });
 }

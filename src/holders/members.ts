@@ -92,12 +92,12 @@ export async function giveAdmin(tx: Tx, actor: Actor, member: Member, at: Date):
   await recordAudit(tx, { holderId: null, actor, action: 'admin.added', subject: member.email }, at);
 }
 
-/** Takes admin rights away, and the links that would give them. Null: there is no such member. */
-export function removeAdmin(ctx: Context, actor: Actor, email: string): Promise<Member | null> {
+/** Takes admin rights away, and the links that would give them. False: the address had neither. */
+export function removeAdmin(ctx: Context, actor: Actor, email: string): Promise<boolean> {
   const at = ctx.clock.now();
   return ctx.db.transaction(async (tx) => {
-    const [member] = await tx.query<Member>(
-      `update members set is_admin = false where email = lower($1) returning ${MEMBER_COLUMNS}`,
+    const members = await tx.query(
+      'update members set is_admin = false where email = lower($1) and is_admin returning 1',
       [email],
     );
     const links = await tx.query(
@@ -105,9 +105,9 @@ export function removeAdmin(ctx: Context, actor: Actor, email: string): Promise<
        where email = lower($1) and holder_id is null and used_at is null and withdrawn_at is null returning 1`,
       [email, at],
     );
-    if (member || links.length > 0)
-      await recordAudit(tx, { holderId: null, actor, action: 'admin.removed', subject: email.toLowerCase() }, at);
-    return member ?? null;
+    if (members.length + links.length === 0) return false;
+    await recordAudit(tx, { holderId: null, actor, action: 'admin.removed', subject: email.toLowerCase() }, at);
+    return true;
   });
 }
 
