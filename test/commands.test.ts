@@ -762,7 +762,15 @@ describe('beside a running gateway', () => {
     assert.equal(restored.ledger_ok, true);
     const there = { DATA_DIR: place };
     assert.equal((await run(['ledger', 'verify'], there)).code, 0);
-    assert.equal((await run(['restore', file, '--data-dir', place], settings)).code, 1);
+    const full = await run(['restore', file, '--data-dir', place], {
+      ...settings,
+      // What names another database does not matter for a folder.
+      DATABASE_URL: 'postgres://app@db/simbi?pooler=transaction',
+      MIGRATION_DATABASE_URL: 'postgres://owner@db/simbi?pooler=transaction',
+      DATABASE_LISTEN_URL: 'postgres://app@db/simbi',
+    });
+    assert.equal(full.code, 1, full.messages);
+    assert.match(full.messages, /The database is not empty/);
     assert.equal((await run(['restore', join(folder, 'none'), '--data-dir', place], settings)).code, 1);
     assert.equal((await run(['backup', join(folder, 'x')], { DATA_DIR: join(folder, 'empty') })).code, 4);
     assert.ok(!existsSync(join(folder, 'empty')));
