@@ -42,7 +42,8 @@ export async function modeOfDatabase(ownerUrl: string, otherwise: Mode): Promise
   }
 }
 
-async function modeOfRows(reader: Reader, otherwise: Mode): Promise<Mode> {
+/** What a database without the mark will be marked as: sandbox if it has rows of one, else `otherwise`. */
+export async function modeOfRows(reader: Reader, otherwise: Mode): Promise<Mode> {
   const isSandbox =
     (await findMemberByEmail(reader, DEMO_EMAIL)) !== null ||
     (await hasSandboxMoney(reader, SANDBOX_RAIL)) ||

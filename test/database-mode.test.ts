@@ -91,6 +91,17 @@ describe('the mode of a database', () => {
     assert.match(command.stderr, SANDBOX_REFUSED);
   });
 
+  test('doctor does not mark a database: only a start does, for ever', async () => {
+    const unused = await createTestDatabase();
+    try {
+      const { out } = await simbi(['doctor', '--json'], settingsOf(unused)).ended;
+      assert.match(out, /"check": "mode",\s+"ok": true,\s+"detail": "not marked yet: the first start .* sandbox/);
+      await (await start(unused, LIVE)).stop();
+    } finally {
+      await unused.drop();
+    }
+  });
+
   test('security S8: a live database is refused in sandbox mode; its backup is only restored in live mode', async () => {
     const [real, target] = [await createTestDatabase(), await createEmptyDatabase()];
     try {

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { access, constants, mkdir, statfs } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { ModeError } from '../database-mode.ts';
+import { ModeError, modeOfRows } from '../database-mode.ts';
 import { listShipped } from '../ledger/head-keeper.ts';
 import { readLostHead } from '../ledger/lost-history.ts';
 import { createContext, findPort, type OpenDatabase, openCommandDatabase } from '../open-context.ts';
@@ -15,7 +15,8 @@ import { type Config, DEFAULT_BRAND, dataPath, publicUrl, readConfig, shownBrand
 import type { Context } from '../platform/context.ts';
 import { MAX_CLOCK_SKEW_MS } from '../platform/database-time.ts';
 import { isTrustedConnection, serverNames } from '../platform/database-url.ts';
-import { connectDatabase } from '../platform/db.ts';
+import { connectDatabase, type Database } from '../platform/db.ts';
+import { readMode } from '../platform/gateway-mode.ts';
 import { createLogger } from '../platform/log.ts';
 import { pendingMigrations } from '../platform/migrate.ts';
 import { readRoleFacts } from '../platform/role-facts.ts';
@@ -167,6 +168,8 @@ async function checkOpenDatabase(config: Config, { url, ownerUrl }: OpenDatabase
     });
     if (pending.length > 0) return findings;
     findings.push(...(await checkRoles(config, url)));
+    // Only a start marks it, for ever, and makes its keys.
+    if ((await readMode(db)) === null) return [...findings, await checkUnmarked(db, config)];
     const ctx = await createContext(config, url, log).catch((error: unknown) => error);
     if (ctx instanceof ModeError)
       return [...findings, { check: 'mode', ok: false, detail: `not ${config.mode}`, fix: ctx.message }];
@@ -180,6 +183,16 @@ async function checkOpenDatabase(config: Config, { url, ownerUrl }: OpenDatabase
   } finally {
     await db.close();
   }
+}
+
+async function checkUnmarked(db: Database, { mode }: Config): Promise<Finding> {
+  const expected = await modeOfRows(db, mode);
+  return {
+    check: 'mode',
+    ok: expected === mode,
+    detail: `not marked yet: the first start marks the database as ${expected}, for ever`,
+    fix: `Set MODE=${expected}, or use another DATABASE_URL or DATA_DIR.`,
+  };
 }
 
 function describeKey({ keyProvider, masterKey }: Config): string {
