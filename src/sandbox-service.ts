@@ -3,6 +3,7 @@
 import { checkReceived } from './callbacks/check-received.ts';
 import { callbackSecrets } from './holders/integrations.ts';
 import { createContext } from './open-context.ts';
+import { localUrl } from './platform/config.ts';
 import { createLogger } from './platform/log.ts';
 import { createReceivedCallbacks } from './sandbox/received-callbacks.ts';
 import { createSimulatedOperator } from './sandbox/simulated-operator.ts';
@@ -27,7 +28,7 @@ async function open({ config, databaseUrl, port }: Extract<SandboxOrder, { open:
   const received = createReceivedCallbacks(ctx.clock, (request) =>
     checkReceived(ctx, (id) => callbackSecrets(ctx, id), request),
   );
-  const gatewayUrl = `http://127.0.0.1:${config.port}`;
+  const gatewayUrl = localUrl(config);
   const operator = createSimulatedOperator(ctx, { gatewayUrl, port, received });
   const stopVault = ctx.vault.watch();
   tell({ port: Number(new URL(await operator.listen()).port) });

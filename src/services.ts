@@ -30,6 +30,7 @@ import { purgeRejectedCallbacks } from './payments/rejected-callbacks.ts';
 import { releaseHeldParts } from './payments/rolling-reserve.ts';
 import type { PaymentServices } from './payments/routes.ts';
 import { verifyInBackground } from './payments/verify-books.ts';
+import { localUrl } from './platform/config.ts';
 import type { Context } from './platform/context.ts';
 import { databasePort } from './platform/database-port.ts';
 import type { Job } from './platform/jobs.ts';
@@ -106,7 +107,7 @@ export async function createServices(base: Context, options: ServicesOptions = {
   const { config } = base;
   const operator =
     config.mode === 'sandbox' && !options.sandbox
-      ? createSimulatedOperator(base, { gatewayUrl: `http://127.0.0.1:${config.port}`, ...options.operator })
+      ? createSimulatedOperator(base, { gatewayUrl: localUrl(config), ...options.operator })
       : null;
   await operator?.listen();
   const sandbox = options.sandbox ?? operator;

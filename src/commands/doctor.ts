@@ -11,7 +11,15 @@ import { openPayments } from '../open-payments.ts';
 import { lookAtConnections } from '../payments/connection-report.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import { listGoneMethods } from '../payments/gone-methods.ts';
-import { type Config, DEFAULT_BRAND, dataPath, publicUrl, readConfig, shownBrand } from '../platform/config.ts';
+import {
+  type Config,
+  DEFAULT_BRAND,
+  dataPath,
+  localUrl,
+  publicUrl,
+  readConfig,
+  shownBrand,
+} from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
 import { MAX_CLOCK_SKEW_MS } from '../platform/database-time.ts';
 import { isTrustedConnection, serverNames } from '../platform/database-url.ts';
@@ -109,7 +117,7 @@ async function checkPort(config: Config): Promise<Finding> {
     await findPort(config);
     return { check: 'port', ok: true, detail: `${config.port} on ${config.host} is free` };
   } catch (error) {
-    const isOurs = await isSimbi(`http://127.0.0.1:${config.port}`);
+    const isOurs = await isSimbi(localUrl(config));
     // On a database of its own DATA_DIR has no lock that could name the process.
     if (isOurs && config.databaseUrl !== '')
       return { check: 'port', ok: true, detail: `Simbi is running at port ${config.port}` };

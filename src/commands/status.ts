@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { readDemoFile } from '../demo-file.ts';
-import { type Config, dataPath, publicUrl, readConfig } from '../platform/config.ts';
+import { type Config, dataPath, localUrl, publicUrl, readConfig } from '../platform/config.ts';
 import { runningServer } from '../running-server.ts';
 import { EXIT, print, type Terminal, withExamples } from './terminal.ts';
 
@@ -45,7 +45,8 @@ export function statusCommand(command: Command, terminal: Terminal): void {
 
 async function readReadiness(url: string, config: Config): Promise<{ ready: boolean; message: string } | null> {
   // Asks the local port, because PUBLIC_URL may be behind a proxy that this machine cannot reach.
-  const local = config.publicUrl && config.port ? `http://127.0.0.1:${config.port}` : url;
+  const port = config.publicUrl ? config.port : Number(URL.parse(url)?.port);
+  const local = port ? localUrl({ host: config.host, port }) : url;
   try {
     const response = await fetch(new URL('/readyz', local), { signal: AbortSignal.timeout(TIMEOUT_MS) });
     const body = (await response.json()) as { message?: unknown };

@@ -11,6 +11,7 @@ import {
   dataPath,
   type Environment,
   environmentExample,
+  localUrl,
   masterKeyBytes,
   publicUrl,
   readConfig,
@@ -118,6 +119,18 @@ describe('settings', () => {
     for (const name of ['MASTER_KEY', 'DATABASE_URL'])
       for (const given of [{ [name]: 'hunter2' }, { [`${name}_FILE`]: file('wrong', 'hunter2') }])
         assert.ok(!errorsOf(given).join().includes('hunter2'), name);
+  });
+
+  test('this machine reaches the service where it listens', () => {
+    const hosts = {
+      '127.0.0.1': '127.0.0.1',
+      '0.0.0.0': '127.0.0.1',
+      '::': '127.0.0.1',
+      '10.0.0.5': '10.0.0.5',
+      '::1': '[::1]',
+    };
+    for (const [HOST, host] of Object.entries(hosts))
+      assert.equal(localUrl(readConfig({ HOST, PORT: '8081' })), `http://${host}:8081`);
   });
 
   test('a password that is not written as in a URL: the sentence says how', () => {

@@ -519,6 +519,12 @@ export function publicUrl(config: Config): string {
   return config.publicUrl || `http://localhost:${config.port}`;
 }
 
+/** Where a program on this machine reaches the service: HOST may be one of its addresses, or all of them. */
+export function localUrl({ host, port }: Pick<Config, 'host' | 'port'>): string {
+  if (host === '0.0.0.0' || host === '::') return `http://127.0.0.1:${port}`;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
 /**
  * Whether a sandbox catches its own mails: without a mail server, and only where nobody else can reach it, because the mail
  * box shows links that sign in.
