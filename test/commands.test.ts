@@ -811,6 +811,8 @@ describe('beside a running gateway', () => {
 
   test('status, holder, token and admin: what --json prints', async () => {
     assert.deepEqual(keys(await simbiJson(0, 'status')), ['running', 'ready', 'url', 'pid']);
+    const without = await run(['status', '--env'], { DATA_DIR: join(folder, 'no-demo') });
+    assert.deepEqual([without.code, without.out], [4, ''], 'a shell runs what it prints');
     const holders = await simbiJson<{ id: number }[]>(0, 'holder', 'list');
     assert.equal(holders.length, 1);
     assert.deepEqual(await simbiJson(0, 'holder', 'list', '--before', String(holders[0]?.id)), []);

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { readDemoFile } from '../demo-file.ts';
 import { type Config, dataPath, localUrl, publicUrl, readConfig } from '../platform/config.ts';
 import { runningServer } from '../running-server.ts';
-import { EXIT, print, type Terminal, withExamples } from './terminal.ts';
+import { CommandError, EXIT, print, type Terminal, withExamples } from './terminal.ts';
 
 const TIMEOUT_MS = 5_000;
 
@@ -14,7 +14,9 @@ export function statusCommand(command: Command, terminal: Terminal): void {
     .action(async (options: { json?: boolean; env?: boolean }) => {
       const config = readConfig(terminal.environment);
       const demo = await readDemoFile(config);
-      if (options.env && demo) {
+      if (options.env) {
+        // Not the status instead: what is printed is run by a shell.
+        if (!demo) throw new CommandError(`There are no demo credentials in ${dataPath(config)}.`, EXIT.notFound);
         const pairs = {
           SIMBI_URL: demo.base_url,
           SIMBI_CLIENT_ID: demo.client_id,
