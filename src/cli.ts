@@ -112,13 +112,16 @@ function causeOf(error: unknown): string[] {
   return error instanceof Problem && error.cause instanceof Error ? [`Cause: ${error.cause.message}`] : [];
 }
 
-/** Who reads the output may have seen enough, as `head` does: that is no error. What standard error does not take is not needed. */
+/**
+ * Who reads the output may have seen enough, as `head` does: the command does its work all the same. Output that finds no room makes a
+ * command fail at its end; neither ends a gateway. What standard error does not take is not needed.
+ */
 function watchOutput(): void {
   process.stderr.on('error', () => undefined);
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(EXIT.ok);
+    if (error.code === 'EPIPE' || process.exitCode === EXIT.error) return;
+    process.exitCode = EXIT.error;
     process.stderr.write(`The output cannot be written. ${systemSentence(error) ?? error.message}\n`);
-    process.exit(EXIT.error);
   });
 }
 
