@@ -27,7 +27,7 @@ let shop: Shop;
 let owner: Person;
 let finance: Person;
 before(async () => {
-  gateway = await createTestGateway();
+  gateway = await createTestGateway({ SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'simbi@example.org' });
   shop = await createShop(gateway.ctx, 'Duka la Amani');
   owner = await addPerson(gateway, shop.holderId, 'owner');
   finance = await addPerson(gateway, shop.holderId, 'finance');
@@ -45,6 +45,21 @@ describe('settlements in the console', () => {
     const page = await finance.get('/console/settlements');
     assert.ok(page.text.includes('3456') && !page.text.includes('1100123456'));
     assert.match(page.text, /Friday/);
+  });
+
+  test('every owner gets a mail about a new destination, and none about a new schedule', async () => {
+    await addPerson(gateway, shop.holderId, 'owner', 'other@example.org');
+    const mailed = async () =>
+      (await gateway.ctx.ownerDb.query<{ to_address: string }>('select to_address from mails order by id')).map(
+        (row) => row.to_address,
+      );
+    const before = (await mailed()).length;
+    await gateway.ctx.db.query('update settlement_rules set usable_from = updated_at');
+    assert.equal((await owner.post('/console/settlements', { ...RULE, schedule: 'daily' })).status, 303);
+    assert.equal((await mailed()).length, before);
+    assert.equal((await owner.post('/console/settlements', { ...RULE, account: '1100999999' })).status, 303);
+    assert.deepEqual((await mailed()).slice(before).toSorted(), ['other@example.org', 'owner@example.org']);
+    assert.equal((await owner.post('/console/settlements', RULE)).status, 303);
   });
 
   test('a settlement has a page and a report, for members of its holder', async () => {

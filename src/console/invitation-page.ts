@@ -23,8 +23,8 @@ import { nameField, newPasswordField } from './credential-fields.ts';
 import { errorBox, form } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { mailBoxLink } from './mail-box-link.ts';
+import { mailRole } from './owner-mails.ts';
 import { continueSignIn } from './pending-sign-in.ts';
-import { tellOwners } from './role-notice.ts';
 import { type ConsoleRoute, forAnyone } from './route.ts';
 
 export const invitationRoutes: ConsoleRoute[] = [
@@ -132,7 +132,7 @@ async function tellAboutRole(
   { email, holder }: Invitation,
   result: RoleResult,
 ): Promise<void> {
-  if (holder && result === 'requested') await tellOwners(request, holder, { email, role: holder.role });
+  if (holder && result === 'requested') await mailRole(request, holder, { email, role: holder.role });
 }
 
 /** A role that waits is shown on the page of the team. */

@@ -28,6 +28,7 @@ import { timeTag, transactionLink } from './components.ts';
 import { fieldOf, type HolderRequest, money, paramOf } from './console-request.ts';
 import { form } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
+import { mailDestination } from './owner-mails.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, OWNER } from './route.ts';
 
 const PATH = '/settlements';
@@ -199,7 +200,8 @@ async function changeRule(request: HolderRequest): Promise<FastifyReply> {
   const reading = readRule(request);
   if ('errors' in reading) return settlementsPage(request, reading.errors);
   try {
-    await setSettlementRule(ctx, actor, holder.id, reading);
+    const rule = await setSettlementRule(ctx, actor, holder.id, reading);
+    if (rule.usable_from > rule.updated_at) await mailDestination(request, rule);
   } catch (error) {
     if (error instanceof Problem && error.details.errors) return settlementsPage(request, error.details.errors);
     throw error;

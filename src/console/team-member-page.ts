@@ -10,7 +10,7 @@ import { timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, idOf, paramOf, requireActive } from './console-request.ts';
 import { dangerForm, errorBox, type FormField, form } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
-import { tellOwners } from './role-notice.ts';
+import { mailRole } from './owner-mails.ts';
 import { type ConsoleRoute, forRoles, OWNER } from './route.ts';
 
 export const teamMemberRoutes: ConsoleRoute[] = [
@@ -91,6 +91,6 @@ async function change(request: HolderRequest): Promise<FastifyReply> {
   }
   if (result === 'saved') return redirect(request, '/console/team', 'saved');
   const waiting = (await listRoleChanges(ctx.db, holder.id)).find((each) => each.member_id === memberId);
-  if (waiting) await tellOwners(request, holder, waiting);
+  if (waiting) await mailRole(request, holder, waiting);
   return redirect(request, '/console/team', 'roleWaits');
 }

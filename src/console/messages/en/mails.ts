@@ -3,6 +3,7 @@
 import { paragraphs } from '../paragraphs.ts';
 
 type InvitationFacts = { by: string; holder: string; role: string; url: string };
+type DestinationFacts = { by: string; holder: string; currency: string; destination: string; url: string };
 type RoleFacts = { email: string; role: string; holder: string; url: string };
 
 export const mails = {
@@ -48,6 +49,14 @@ export const mails = {
       text: paragraphs(
         `${email} is to get a role at "${holder}" that can approve money: ${role}.`,
         'It applies when a second owner confirms it, or after 24 hours. Until then every owner can cancel it:',
+        url,
+      ),
+    }),
+    destinationWaits: ({ by, holder, currency, destination, url }: DestinationFacts) => ({
+      subject: 'The settlement destination was changed',
+      text: paragraphs(
+        `${by} changed where the ${currency} of "${holder}" is settled to: ${destination}.`,
+        'It takes money in 24 hours. If you did not expect this, change it back and look who is in your team:',
         url,
       ),
     }),

@@ -49,5 +49,13 @@ export const mails: Pick<ConsoleMessages, 'mails'> = {
         url,
       ),
     }),
+    destinationWaits: ({ by, holder, currency, destination, url }) => ({
+      subject: 'La destination des versements a changé',
+      text: paragraphs(
+        `${by} a changé la destination des versements en ${currency} de « ${holder} » : ${destination}.`,
+        'Elle reçoit de l’argent dans 24 heures. Si vous ne vous y attendiez pas, rétablissez l’ancienne et vérifiez votre équipe :',
+        url,
+      ),
+    }),
   },
 };

@@ -49,5 +49,13 @@ export const mails: Pick<ConsoleMessages, 'mails'> = {
         url,
       ),
     }),
+    destinationWaits: ({ by, holder, currency, destination, url }) => ({
+      subject: 'O destino das liquidações foi alterado',
+      text: paragraphs(
+        `${by} alterou o destino das liquidações em ${currency} de “${holder}”: ${destination}.`,
+        'Recebe dinheiro daqui a 24 horas. Se não esperava isto, reponha o destino anterior e verifique a sua equipa:',
+        url,
+      ),
+    }),
   },
 };

@@ -49,5 +49,13 @@ export const mails: Pick<ConsoleMessages, 'mails'> = {
         url,
       ),
     }),
+    destinationWaits: ({ by, holder, currency, destination, url }) => ({
+      subject: 'Mahali pa kutuma pesa za akaunti pamebadilishwa',
+      text: paragraphs(
+        `${by} amebadilisha mahali pa kutuma pesa za ${currency} za "${holder}": ${destination}.`,
+        'Patapokea pesa baada ya saa 24. Kama hukutarajia hili, rudisha pa awali na uangalie timu yako:',
+        url,
+      ),
+    }),
   },
 };
