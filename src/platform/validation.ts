@@ -155,7 +155,7 @@ function ruleOf(schema: TSchema, value: unknown): string {
     return `must be a whole number from ${rules.minimum} to ${rules.maximum}`;
   if (!hasType(rules.type, value)) return `must be ${TYPE_NAMES[rules.type ?? ''] ?? 'valid'}`;
   if (rules.exclusiveMinimum === 0) return 'must be more than zero';
-  if (rules.minimum !== undefined) return `must be ${rules.minimum} or more`;
+  if (rules.type === 'integer' && rules.minimum !== undefined) return `must be ${rules.minimum} or more`;
   if (rules.maxLength !== undefined && typeof value === 'string' && value.length > rules.maxLength)
     return `may have at most ${rules.maxLength} characters`;
   if (rules.minLength !== undefined) return 'must not be empty';
