@@ -49,6 +49,7 @@ export type SettlementRule = {
   /** The destination takes no money before this. */
   usable_from: Date;
   next_at: Date | null;
+  /** Who set the destination; the audit log also has who changed the rest. */
   updated_by: string;
   updated_at: Date;
 };
@@ -108,7 +109,7 @@ export async function setSettlementRule(
       minimum,
       usable_from: isSame ? known.usable_from : new Date(at.getTime() + WAITS_MS),
       next_at: nextSettlement({ schedule, weekday }, holder.time_zone, at),
-      updated_by: actor.name,
+      updated_by: isSame ? known.updated_by : actor.name,
       updated_at: at,
     };
     await writeRule(tx, rule);

@@ -406,7 +406,9 @@ describe('where payouts need a second person', () => {
     };
     const [ama, kofi] = [await owner('ama'), await owner('kofi')];
     await setPayoutApproval(ctx, ama, holderId, true);
-    await setSettlementRule(ctx, ama, holderId, { ...TO_PHONE, schedule: 'daily' });
+    await setSettlementRule(ctx, ama, holderId, TO_PHONE);
+    // The number stays hers when somebody else changes the schedule.
+    await setSettlementRule(ctx, kofi, holderId, { ...TO_PHONE, schedule: 'daily' });
     await collected(250_000n, shop);
     base.clock.advance(2 * DAY_MS);
     await settleDue(ctx, ENGINE);
