@@ -86,11 +86,13 @@ export async function findSettlementRule(
   return row ?? null;
 }
 
+/** `written` is called in the same transaction. */
 export async function setSettlementRule(
   ctx: PaymentsContext,
   actor: Actor,
   holderId: bigint,
   request: SettlementRuleRequest,
+  written?: (tx: Tx, rule: SettlementRule) => Promise<void>,
 ): Promise<SettlementRule> {
   const destination = await checkRule(ctx, holderId, request);
   const { currency, schedule, minimum } = request;
@@ -115,6 +117,7 @@ export async function setSettlementRule(
     await writeRule(tx, rule);
     const details = { destination: describeDestination(destination), schedule, minimum: formatAmount(minimum) };
     await recordAudit(tx, { holderId, actor, action: 'settlement.rule_changed', subject: currency, details }, at);
+    await written?.(tx, rule);
     return rule;
   });
 }

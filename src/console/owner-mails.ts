@@ -5,6 +5,8 @@ import type { Holder } from '../holders/holders.ts';
 import { mailIsConfigured, queueMail } from '../holders/mail-queue.ts';
 import { listTeam, type MemberRole } from '../holders/members.ts';
 import { publicUrl } from '../platform/config.ts';
+import type { Context } from '../platform/context.ts';
+import type { Tx } from '../platform/db.ts';
 import { nameInMail } from '../platform/mail.ts';
 import type { ConsoleRequest, HolderRequest } from './console-request.ts';
 
@@ -19,11 +21,11 @@ export async function mailRole(
   const { ctx, t } = request;
   const url = `${publicUrl(ctx.config)}/console/team`;
   const facts = { holder: nameInMail(holder.name), email: waiting.email, role: t.roles[waiting.role], url };
-  await mailOwners(request, holder, t.mails.roleWaits(facts));
+  await ctx.db.transaction((tx) => mailOwners(tx, ctx, holder, t.mails.roleWaits(facts)));
 }
 
 /** A destination of settlements. */
-export async function mailDestination(request: HolderRequest, rule: SettlementRule): Promise<void> {
+export async function mailDestination(tx: Tx, request: HolderRequest, rule: SettlementRule): Promise<void> {
   const { ctx, t, holder } = request;
   const facts = {
     by: rule.updated_by,
@@ -32,17 +34,11 @@ export async function mailDestination(request: HolderRequest, rule: SettlementRu
     destination: nameInMail(describeDestination(rule.destination)),
     url: `${publicUrl(ctx.config)}/console/settlements`,
   };
-  await mailOwners(request, holder, t.mails.destinationWaits(facts));
+  await mailOwners(tx, ctx, holder, t.mails.destinationWaits(facts));
 }
 
-async function mailOwners(
-  { ctx }: ConsoleRequest,
-  holder: Team,
-  mail: { subject: string; text: string },
-): Promise<void> {
+async function mailOwners(tx: Tx, ctx: Context, holder: Team, mail: { subject: string; text: string }): Promise<void> {
   if (!mailIsConfigured(ctx)) return;
-  const owners = (await listTeam(ctx.db, holder.id)).filter(({ role }) => role === 'owner');
-  await ctx.db.transaction(async (tx) => {
-    for (const { email } of owners) await queueMail(tx, { to: email, ...mail }, ctx.clock.now());
-  });
+  const owners = (await listTeam(tx, holder.id)).filter(({ role }) => role === 'owner');
+  for (const { email } of owners) await queueMail(tx, { to: email, ...mail }, ctx.clock.now());
 }

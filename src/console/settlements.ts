@@ -200,8 +200,9 @@ async function changeRule(request: HolderRequest): Promise<FastifyReply> {
   const reading = readRule(request);
   if ('errors' in reading) return settlementsPage(request, reading.errors);
   try {
-    const rule = await setSettlementRule(ctx, actor, holder.id, reading);
-    if (rule.usable_from > rule.updated_at) await mailDestination(request, rule);
+    await setSettlementRule(ctx, actor, holder.id, reading, async (tx, rule) => {
+      if (rule.usable_from > rule.updated_at) await mailDestination(tx, request, rule);
+    });
   } catch (error) {
     if (error instanceof Problem && error.details.errors) return settlementsPage(request, error.details.errors);
     throw error;
