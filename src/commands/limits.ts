@@ -74,7 +74,7 @@ function addSetCommand(command: Command, terminal: Terminal): void {
     .action(async (direction: string, currency: string, options: SetOptions) => {
       const change = readChange(direction, currency.toUpperCase(), options);
       await withPayments(terminal, async (ctx) => {
-        requireCurrency(ctx, currency);
+        requireCurrency(ctx, change.currency);
         const [{ setLimit }, { COMMAND_LINE }] = await Promise.all([
           import('../payments/payment-limits.ts'),
           import('../holders/audit.ts'),

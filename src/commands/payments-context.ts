@@ -63,11 +63,10 @@ export async function requireHolder(terminal: Terminal, ctx: Context, named: str
   );
 }
 
-/** A currency in capital letters. One that no payment method has is refused: it would be stored, and nothing would ever have it. */
-export function requireCurrency({ catalog }: PaymentsContext, typed: string): string {
-  const currency = typed.toUpperCase();
+/** Refuses a currency that no payment method has: it would be stored, and nothing would ever have it. */
+export function requireCurrency({ catalog }: PaymentsContext, currency: string): void {
   const known = new Set([...catalog.methods.values()].map((method) => method.currency));
-  if (known.has(currency)) return currency;
+  if (known.has(currency)) return;
   throw new CommandError(
     `No payment method has ${currency}. Choose one of ${[...known].sort().join(', ')}.`,
     EXIT.usage,

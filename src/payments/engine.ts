@@ -37,7 +37,7 @@ const CLAIM_LIMIT = 200;
 const ASKED_RECENTLY_MS = 2_000;
 const MAX_ASKED = 10_000;
 /** How long what must not leave now waits before it is looked at again; resuming a suspended holder makes it due at once. */
-const SUSPENDED_PAUSE_MS = 60_000;
+const FROZEN_PAUSE_MS = 60_000;
 /** Payers wait for outcomes, so the rest is short; it leaves half of the time to requests. */
 const OUTCOME_REST = { times: 1, longestMs: 50 } as const;
 /** How long a submit waits when the operator has too many calls before it. */
@@ -263,7 +263,7 @@ async function checkAndSubmit(
     rememberUnstarted(ctx, work);
     return false;
   }
-  if (isHeld) return postpone(SUSPENDED_PAUSE_MS);
+  if (isHeld) return postpone(FROZEN_PAUSE_MS);
   if (!ctx.rails.health.mayCall(transaction.rail, transaction.method)) {
     await postpone();
     await reportUnsent(ctx, transaction, 'the operator does not answer');
