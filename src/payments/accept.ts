@@ -5,9 +5,9 @@ import type { VerificationStyle } from '../catalog/catalog.ts';
 import { type IdempotencyKey, KEY_TTL_MS } from '../holders/idempotency.ts';
 import { SIGNATURE_PARTITIONS, type SpentSignature } from '../holders/signatures.ts';
 import { type Batch, createBatch } from '../platform/batch.ts';
-import { columns } from '../platform/columns.ts';
+import { type Columns, columns } from '../platform/columns.ts';
 import { requireRightClock } from '../platform/database-time.ts';
-import type { Reader, Statement, Tx } from '../platform/db.ts';
+import type { Reader, Tx } from '../platform/db.ts';
 import { failpoint } from '../platform/failpoint.ts';
 import { createHolderUuid } from '../platform/ids.ts';
 import { withPartitions } from '../platform/partitions.ts';
@@ -182,23 +182,10 @@ type AcceptedRow = Transaction & {
   operation: string | null;
   params_hash: Buffer | null;
   answer: string | null;
-  job: JobKind;
   /** It counts against the limit of its number. */
   counted: boolean;
   /** What its money is also reported under. */
   account_reference: string | null;
-};
-
-const ONCE_TYPES = {
-  signed_at: 'timestamptz',
-  signature: 'bytea',
-  key: 'text',
-  operation: 'text',
-  params_hash: 'bytea',
-  answer: 'json',
-  job: 'text',
-  counted: 'boolean',
-  account_reference: 'text',
 };
 
 /** Equal for all collections of a batch, or null until an outcome or a payout sets them: not sent row by row. */
@@ -218,10 +205,13 @@ const NOT_SENT: ReadonlySet<string> = new Set<keyof Transaction>([
   'settled_at',
 ]);
 const SENT_TYPES = Object.fromEntries(Object.entries(TRANSACTION_TYPES).filter(([name]) => !NOT_SENT.has(name)));
-const ACCEPTED = columns<AcceptedRow>(6, { ...SENT_TYPES, ...ONCE_TYPES });
 const SENT = columns<Transaction>(0, SENT_TYPES);
+const KEY_TYPES = { key: 'text', operation: 'text', params_hash: 'bytea', answer: 'json' };
 
-/** What a batch may need besides the payments themselves. An insert without rows still takes the database a tenth of a millisecond. */
+/**
+ * What a batch may need besides the payments themselves. An insert without rows still takes the database a tenth of a millisecond,
+ * and an array of nothing two microseconds here and there.
+ */
 type Parts = { readonly keys: boolean; readonly prompts: boolean; readonly references: boolean };
 
 function partsOf(rows: readonly AcceptedRow[]): Parts {
@@ -232,14 +222,24 @@ function partsOf(rows: readonly AcceptedRow[]): Parts {
   };
 }
 
+const inputOf = ({ keys, prompts, references }: Parts) =>
+  columns<AcceptedRow>(7, {
+    ...SENT_TYPES,
+    signed_at: 'timestamptz',
+    signature: 'bytea',
+    ...(keys ? KEY_TYPES : {}),
+    ...(prompts ? { counted: 'boolean' } : {}),
+    ...(references ? { account_reference: 'text' } : {}),
+  });
+
 // Work that this process will do is written as 'query' with a lease: after a crash before the call to the operator, the
 // next process queries the operator, finds that the reference is unknown there, and submits.
-function writeStatement({ keys, prompts, references }: Parts, isDistributed = false): string {
+function writeStatement(input: string, { keys, prompts, references }: Parts, isDistributed = false): string {
   const steps = [
     // Gives each parameter its type, also where nothing below uses it.
     'parameters as (select $1::timestamptz, $2::timestamptz, $3::timestamptz, $4::int, $5::int)',
     `input as materialized (
-      select * from ${ACCEPTED.rows}
+      select * from ${input}
     )`,
     `spent as (
       insert into spent_signatures (signed_at, signature)
@@ -272,44 +272,53 @@ function writeStatement({ keys, prompts, references }: Parts, isDistributed = fa
       where (signature is null or signature in (select signature from spent))
         ${prompts ? 'and id in (select id from allowed)' : ''}
         ${keys ? 'and (key is null or (integration_id, key) in (select integration_id, key from keyed))' : ''}
-      returning id
+      returning holder_id, id, case verification when 'otp' then 'send_token' else $6::text end as job
     )`,
     references && `expected as (${EXPECT_CONFIRMATIONS})`,
     `queued as (
       insert into payment_jobs (holder_id, transaction_id, kind, due_at, since, submitted_at)
-      select holder_id, id, job, $2, $1, case when job = 'query' then $1 end
-      from input where id in (select id from accepted)
+      select holder_id, id, job, $2, $1, case when job = 'query' then $1 end from accepted
+    )`,
+    `refused as (
+      select i.id, i.signature is null or i.signature in (select signature from spent) as fresh,
+             ${prompts ? 'case when i.id not in (select id from allowed) then p.limited_until end' : 'null::timestamptz'} as limited_until
+      from input i ${prompts ? 'left join prompted p using (msisdn)' : ''}
+      where i.id not in (select id from accepted)
     )`,
   ];
   return `
     with ${steps.filter(Boolean).join(', ')}
-    select i.id, i.id in (select id from accepted) as accepted,
-           i.signature is null or i.signature in (select signature from spent) as fresh,
-           ${prompts ? 'case when i.id not in (select id from allowed) then p.limited_until end' : 'null::timestamptz'} as limited_until
-    from input i ${prompts ? 'left join prompted p using (msisdn)' : ''}`;
+    select (select count(*) from accepted) as accepted, (select json_agg(refused) from refused) as refused`;
 }
 
 const nameOf = ({ keys, prompts, references }: Parts) =>
   `accept_collections${keys ? '_with_keys' : ''}${prompts ? '_with_prompts' : ''}${references ? '_with_references' : ''}`;
 
-const EITHER = [false, true];
-const WRITE: ReadonlyMap<string, string> = new Map(
-  EITHER.flatMap((keys) =>
-    EITHER.flatMap((prompts) => EITHER.map((references) => ({ keys, prompts, references }))),
-  ).map((parts) => [nameOf(parts), writeStatement(parts)]),
-);
-const WRITE_ON_SERVERS = {
-  name: 'accept_collections_on_servers',
-  text: writeStatement({ keys: true, prompts: true, references: true }, true),
-};
+type WriteStatement = { readonly input: Columns<AcceptedRow>; readonly statement: { name: string; text: string } };
 
-function statementFor(tx: Tx, rows: readonly AcceptedRow[]): Statement {
-  if (tx.isDistributed?.()) return WRITE_ON_SERVERS;
-  const name = nameOf(partsOf(rows));
-  return { name, text: WRITE.get(name) ?? '' };
+function prepare(name: string, parts: Parts, isDistributed = false): WriteStatement {
+  const input = inputOf(parts);
+  return { input, statement: { name, text: writeStatement(input.rows, parts, isDistributed) } };
 }
 
-type AnswerRow = { id: string; accepted: boolean; fresh: boolean; limited_until: Date | null };
+const EITHER = [false, true];
+const WRITE: ReadonlyMap<string, WriteStatement> = new Map(
+  EITHER.flatMap((keys) =>
+    EITHER.flatMap((prompts) => EITHER.map((references) => ({ keys, prompts, references }))),
+  ).map((parts) => [nameOf(parts), prepare(nameOf(parts), parts)]),
+);
+const WRITE_ON_SERVERS = prepare(
+  'accept_collections_on_servers',
+  { keys: true, prompts: true, references: true },
+  true,
+);
+
+function statementFor(tx: Tx, rows: readonly AcceptedRow[]): WriteStatement {
+  return (tx.isDistributed?.() ? undefined : WRITE.get(nameOf(partsOf(rows)))) ?? WRITE_ON_SERVERS;
+}
+
+type RefusedRow = { id: string; fresh: boolean; limited_until: string | null };
+type Written = { accepted: bigint; refused: RefusedRow[] | null };
 
 /** What was written for a request that was not accepted after all. */
 type Unused = { once: OnceOnly | null; row: Transaction; prompted: boolean };
@@ -336,27 +345,43 @@ async function writeAcceptances(
   const written = items.flatMap((item, index) =>
     results[index] === null ? [{ item, row: rows[index] as Transaction, index }] : [],
   );
-  const sent = written.map(({ item, row }) => acceptedRow(ctx, item, row, handOver));
-  const answers = await tx.query<AnswerRow>(statementFor(tx, sent), [
-    at,
-    handOver ? new Date(at.getTime() + LEASE_MS) : at,
-    new Date(at.getTime() - KEY_TTL_MS),
-    ...promptLimits(ctx.config),
-    ...ACCEPTED.arrays(sent),
-  ]);
-  const byId = new Map(answers.map((answer) => [answer.id, answer]));
+  const sent = written.map(({ item, row }) => acceptedRow(ctx, item, row));
+  const refused = await writeRows(tx, ctx, sent, at, handOver);
   const unused: Unused[] = [];
   for (const { item, row, index } of written) {
-    const result = byId.get(row.id);
-    if (result?.accepted) results[index] = { kind: 'accepted', transaction: row };
-    else if (!result?.fresh) results[index] = { kind: 'signature_reused' };
+    const refusal = refused.get(row.id);
+    if (!refusal) results[index] = { kind: 'accepted', transaction: row };
+    else if (!refusal.fresh) results[index] = { kind: 'signature_reused' };
     else {
-      const until = result.limited_until;
-      results[index] = until ? { kind: 'number_limited', until } : { kind: 'key_taken' };
+      const until = refusal.limited_until;
+      results[index] = until ? { kind: 'number_limited', until: new Date(until) } : { kind: 'key_taken' };
       unused.push({ once: item.once, row, prompted: !until });
     }
   }
   return { accepted: results.map((result) => result ?? { kind: 'key_taken' }), unused };
+}
+
+/** Those that were refused, by their ids. All others are written: the database counts them. */
+async function writeRows(
+  tx: Tx,
+  ctx: PaymentsContext,
+  rows: AcceptedRow[],
+  at: Date,
+  handOver: boolean,
+): Promise<Map<string, RefusedRow>> {
+  const { statement, input } = statementFor(tx, rows);
+  const [written] = await tx.query<Written>(statement, [
+    at,
+    handOver ? new Date(at.getTime() + LEASE_MS) : at,
+    new Date(at.getTime() - KEY_TTL_MS),
+    ...promptLimits(ctx.config),
+    handOver ? 'query' : 'submit',
+    ...input.arrays(rows),
+  ]);
+  const refused = new Map(written?.refused?.map((row) => [row.id, row]));
+  if (!written || Number(written.accepted) + refused.size !== rows.length)
+    throw new Error(`${rows.length} collections were sent, ${written?.accepted} written and ${refused.size} refused`);
+  return refused;
 }
 
 /**
@@ -387,7 +412,7 @@ async function unspend(reader: Reader, signatures: SpentSignature[]): Promise<vo
   );
 }
 
-function acceptedRow(ctx: PaymentsContext, { once }: Item, row: Transaction, handOver: boolean): AcceptedRow {
+function acceptedRow(ctx: PaymentsContext, { once }: Item, row: Transaction): AcceptedRow {
   const idempotency = once?.idempotency ?? null;
   return {
     ...row,
@@ -397,7 +422,6 @@ function acceptedRow(ctx: PaymentsContext, { once }: Item, row: Transaction, han
     operation: idempotency?.operation ?? null,
     params_hash: idempotency?.paramsHash ?? null,
     answer: idempotency ? JSON.stringify(idempotency.answer(row)) : null,
-    job: handOver && firstJob(row) === 'submit' ? 'query' : firstJob(row),
     counted: countsAsPrompt(ctx.config, row),
     account_reference: accountReferenceOf(ctx, row),
   };
