@@ -24,17 +24,20 @@ export type MethodChoice =
 
 /** The method of a request: the one it names; else the only one there is; else the one the number suggests. */
 export function chooseMethod(row: TableRow, name: string | null | undefined, digits: string | null): MethodChoice {
-  const names = row.methods.map((method) => `"${method.name}" (${method.code})`).join(', ');
   if (name !== null && name !== undefined) {
     const method = findMethodByName(row, name);
     if (method) return { ok: true, method, by: 'name' };
-    return { ok: false, sentence: `This is not a payment method of ${row.name}; use one of ${names}.` };
+    return { ok: false, sentence: `This is not a payment method of ${row.name}; use one of ${listMethods(row)}.` };
   }
   const only = row.methods[0];
   if (only && row.methods.length === 1) return { ok: true, method: only, by: 'only_method' };
   const predicted = digits === null ? null : predictMethod(row, digits);
   if (predicted) return { ok: true, method: predicted, by: 'prediction' };
-  return { ok: false, sentence: `The number does not identify the operator; use one of ${names}.` };
+  return { ok: false, sentence: `The number does not identify the operator; use one of ${listMethods(row)}.` };
+}
+
+function listMethods({ methods }: TableRow): string {
+  return methods.map((method) => `"${method.name}" (${method.code})`).join(', ');
 }
 
 /**

@@ -56,7 +56,7 @@ function getTokenRoute(app: HttpServer, ctx: Context): void {
       const issued = await exchangeCredentials(ctx, client_id, secret_key, addressOf(request), (known) => {
         request.logged.claimed_client_id = known;
       });
-      delete request.logged.claimed_client_id;
+      request.logged.claimed_client_id = undefined;
       request.logged.client_id = client_id;
       return {
         success: true,

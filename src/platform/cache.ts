@@ -22,14 +22,16 @@ export function createCache<Key, Value>(
   load: (ctx: Context, key: Key) => Promise<Value>,
   validUntil: (value: Value) => number = () => Number.POSITIVE_INFINITY,
 ): Cache<Key, Value> {
-  const entriesOf = perProcess((ctx: Context) => {
+  const memoryOf = perProcess((ctx: Context) => {
     const entries = new Map<Key, Entry<Value>>();
-    changeWatch(ctx).caches.add(entries);
-    return entries;
+    const watch = changeWatch(ctx);
+    watch.caches.add(entries);
+    return { entries, watch };
   });
 
-  async function checkAndRead(ctx: Context, entries: Map<Key, Entry<Value>>, key: Key): Promise<Value> {
-    await clearChanged(ctx, changeWatch(ctx));
+  async function checkAndRead(ctx: Context, key: Key): Promise<Value> {
+    const { entries, watch } = memoryOf(ctx);
+    if (isCheckDue(watch, ctx.clock.millis())) await startCheck(ctx, watch);
     const known = entries.get(key);
     if (known) {
       const value = await known.loading;
@@ -56,10 +58,11 @@ export function createCache<Key, Value>(
     get(asking, key) {
       // Loaded for everybody, whichever holder's request asks first.
       const ctx = asking.process ?? asking;
-      const entries = entriesOf(ctx);
-      const loaded = isCheckDue(ctx, changeWatch(ctx)) ? undefined : entries.get(key)?.loaded;
-      if (loaded && validUntil(loaded.value) > ctx.clock.millis()) return loaded.value;
-      return checkAndRead(ctx, entries, key);
+      const { entries, watch } = memoryOf(ctx);
+      const now = ctx.clock.millis();
+      const loaded = isCheckDue(watch, now) ? undefined : entries.get(key)?.loaded;
+      if (loaded && validUntil(loaded.value) > now) return loaded.value;
+      return checkAndRead(ctx, key);
     },
   };
 }
@@ -82,12 +85,8 @@ const changeWatch = perProcess(
 );
 
 /** The absolute value: after the clock was set back, the next check must not be hours away. */
-function isCheckDue(ctx: Context, watch: ChangeWatch): boolean {
-  return Math.abs(ctx.clock.millis() - watch.checkedAt) >= CHECK_MS;
-}
-
-async function clearChanged(ctx: Context, watch: ChangeWatch): Promise<void> {
-  if (isCheckDue(ctx, watch)) await startCheck(ctx, watch);
+function isCheckDue(watch: ChangeWatch, now: number): boolean {
+  return Math.abs(now - watch.checkedAt) >= CHECK_MS;
 }
 
 /**
