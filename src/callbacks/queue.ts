@@ -13,6 +13,8 @@ const TOTAL = 1_024;
 /** About a kilobyte each. What is refused here waits in the database until its lease ends. */
 const MAX_WAITING_PER_HOLDER = 20_000;
 const MAX_WAITING = 40_000;
+/** Receivers that are kept although they have nothing left: most get something again soon. */
+const KEPT_RECEIVERS = 2_000;
 
 export type ReceiverName = { holderId: bigint; origin: string };
 
@@ -93,11 +95,9 @@ export function createFairQueue<Item extends ReceiverName>(options: QueueOptions
       if (receiver?.heldIn) serve(state, receiver);
     },
     loads: () =>
-      Array.from(state.receivers.values(), (receiver) => ({
-        holderId: receiver.holderId,
-        origin: receiver.origin,
-        load: receiver.active + countWaiting(receiver),
-      })),
+      Array.from(state.receivers.values())
+        .map((receiver) => ({ holderId: receiver.holderId, origin: receiver.origin, load: loadOf(receiver) }))
+        .filter(({ load }) => load > 0),
     idle: () => (isIdle(state) ? Promise.resolve() : new Promise((resolve) => state.idleWaiters.push(resolve))),
   };
 }
@@ -114,13 +114,17 @@ function countWaiting<Item>(receiver: Receiver<Item>): number {
   return receiver.waiting.length - receiver.head;
 }
 
+function loadOf<Item>(receiver: Receiver<Item>): number {
+  return receiver.active + countWaiting(receiver);
+}
+
 function addItem<Item extends ReceiverName>(state: QueueState<Item>, item: Item): boolean {
   const key = receiverKey(item);
   const receiver = state.receivers.get(key) ?? createReceiver(state, key, item);
   const full =
     state.total.waiting >= MAX_WAITING ||
     receiver.holder.waiting >= MAX_WAITING_PER_HOLDER ||
-    (state.failing.has(key) && countWaiting(receiver) + receiver.active >= PER_FAILING_RECEIVER);
+    (state.failing.has(key) && loadOf(receiver) >= PER_FAILING_RECEIVER);
   if (full) return false;
   if (!state.receivers.has(key)) register(state, receiver);
   receiver.waiting.push(item);
@@ -214,7 +218,7 @@ function start<Item>(state: QueueState<Item>, receiver: Receiver<Item>, countsAs
 
 function finish<Item>(state: QueueState<Item>, receiver: Receiver<Item>): void {
   if (countWaiting(receiver) === 0) {
-    if (receiver.active === 0) forget(state, receiver);
+    if (receiver.active === 0 && state.receivers.size > KEPT_RECEIVERS) forgetIdle(state);
     state.onEmpty?.({ holderId: receiver.holderId, origin: receiver.origin });
   }
   // Those that wait for the place come first, other holders before its own; the receiver that had it waits behind them.
@@ -225,9 +229,10 @@ function finish<Item>(state: QueueState<Item>, receiver: Receiver<Item>): void {
   for (const resolve of state.idleWaiters.splice(0)) resolve();
 }
 
-function forget<Item>(state: QueueState<Item>, receiver: Receiver<Item>): void {
-  state.receivers.delete(receiver.key);
-  for (const group of receiver.groups) if (group.active + group.waiting === 0) state.groups.delete(group.key);
+/** All that are idle at once: a group that is left out may not be used by a receiver that stays. */
+function forgetIdle<Item>({ receivers, groups }: QueueState<Item>): void {
+  for (const [key, receiver] of receivers) if (loadOf(receiver) === 0) receivers.delete(key);
+  for (const [key, group] of groups) if (group.active + group.waiting === 0) groups.delete(key);
 }
 
 function takeFirst<Item>(receiver: Receiver<Item>): Item {

@@ -52,7 +52,9 @@ export function createTurnBatch<Item, Result>(
   options: BatchOptions<InTurn<Item>, Result | typeof DEFERRED>,
 ): TurnBatch<Item, Result> {
   const batch = createBatch(options);
-  const underWay = new Set<Promise<Result>>();
+  // Counted, not collected: V8 would keep what went through a Set for long (platform/under-way.ts).
+  let underWay = 0;
+  let idleWaiters: (() => void)[] = [];
 
   async function addInTurn(item: Item): Promise<Result> {
     for (let deferrals = 0; ; deferrals++) {
@@ -62,14 +64,18 @@ export function createTurnBatch<Item, Result>(
     }
   }
 
+  function end(): void {
+    underWay--;
+    if (underWay > 0) return;
+    for (const resolve of idleWaiters) resolve();
+    idleWaiters = [];
+  }
+
   return {
     add(item) {
-      const result = addInTurn(item).finally(() => underWay.delete(result));
-      underWay.add(result);
-      return result;
+      underWay++;
+      return addInTurn(item).finally(end);
     },
-    async idle() {
-      while (underWay.size > 0) await Promise.allSettled(underWay);
-    },
+    idle: () => (underWay === 0 ? Promise.resolve() : new Promise((resolve) => idleWaiters.push(resolve))),
   };
 }

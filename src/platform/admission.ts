@@ -11,6 +11,7 @@ import { createUuid, publicId } from './ids.ts';
 import type { Place, Places } from './places.ts';
 import { tooManyRequests } from './rate-limit-headers.ts';
 import { createSharedLimiter } from './shared-limits.ts';
+import { type Entry, UnderWay } from './under-way.ts';
 
 /** The largest body that is not an upload, and how long it may take to arrive. Larger ones have the whole request time-out. */
 export const BODY_LIMIT_BYTES = 64 * 1024;
@@ -30,12 +31,16 @@ declare module 'fastify' {
     unlimited?: boolean;
   }
   interface FastifyRequest {
+    /** While its body is on its way; null for one without a body, or with a large one. */
+    arrival: Entry<Arrival> | null;
     /** The place of this request among those in flight; null until its body is complete. */
     place: Place | null;
     /** The request comes from this integration. Refuses it when places are scarce and the integration has its share. */
     admitCaller(integrationId: bigint): void;
   }
 }
+
+type Arrival = { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly until: number };
 
 /** What a request of an unknown caller counts against; null for this machine, where addresses tell nobody apart. */
 export function addressShareOf({ ip }: Pick<FastifyRequest, 'ip'>): string | null {
@@ -111,7 +116,7 @@ type AnswerProblem = (problem: Problem, request: FastifyRequest, reply: FastifyR
  * which this process could read counts: a body that waits for a busy process is not slow.
  */
 export function limitBodyTime(app: FastifyInstance, answer: AnswerProblem): void {
-  const arriving = new Map<FastifyRequest, { reply: FastifyReply; until: number }>();
+  const arriving = new UnderWay<Arrival>();
   let lateMs = 0;
   let checkedAt = performance.now();
   const readingTime = () => performance.now() - lateMs;
@@ -119,16 +124,19 @@ export function limitBodyTime(app: FastifyInstance, answer: AnswerProblem): void
     lateMs += Math.max(0, performance.now() - checkedAt - BODY_CHECK_MS);
     checkedAt = performance.now();
     const now = readingTime();
-    // In the order of arrival, so the first one that has time left ends the check.
-    for (const [request, { reply, until }] of arriving) {
-      if (until > now) return;
-      arriving.delete(request);
+    for (let late = arriving.oldest; late && late.until <= now; late = arriving.oldest) {
+      const { request, reply } = late;
+      endArrival(request);
       // Refused before its body was read, or gone.
       if (reply.raw.writableEnded || reply.raw.destroyed) continue;
       void reply.header('Connection', 'close');
       answer(new Problem('request_timeout'), request, reply);
     }
   }, BODY_CHECK_MS).unref();
+  const endArrival = (request: FastifyRequest) => {
+    if (request.arrival) arriving.end(request.arrival);
+    request.arrival = null;
+  };
   app.addHook('onClose', (_app, closed) => {
     clearInterval(check);
     closed();
@@ -137,13 +145,12 @@ export function limitBodyTime(app: FastifyInstance, answer: AnswerProblem): void
     const length = request.headers['content-length'];
     const isChunked = request.headers['transfer-encoding'] !== undefined;
     const bytes = isChunked ? request.routeOptions.bodyLimit : Number(length ?? 0);
-    if (bytes > 0 && bytes <= BODY_LIMIT_BYTES) {
-      arriving.set(request, { reply, until: readingTime() + SMALL_BODY_MS });
-    }
+    const isSmall = bytes > 0 && bytes <= BODY_LIMIT_BYTES;
+    request.arrival = isSmall ? arriving.add({ request, reply, until: readingTime() + SMALL_BODY_MS }) : null;
     done();
   });
   app.addHook('preValidation', (request, _reply, done) => {
-    arriving.delete(request);
+    endArrival(request);
     done();
   });
 }

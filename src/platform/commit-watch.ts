@@ -11,6 +11,7 @@
 import type pg from 'pg';
 import type { DatabaseServers } from './database-servers.ts';
 import { Problem } from './errors.ts';
+import { UnderWay } from './under-way.ts';
 
 /** A commit that takes longer is a reason to ask. */
 const SLOW_MS = 3_000;
@@ -48,45 +49,41 @@ export interface CommitWatch {
 export type Connect = (url?: string) => Promise<pg.Client>;
 
 export function createCommitWatch(connect: Connect, servers: DatabaseServers): CommitWatch {
-  /** When each commit under way was sent, oldest first. */
-  const underWay = new Set<{ readonly sentAt: number }>();
+  /** When each commit under way was sent. */
+  const underWay = new UnderWay<number>();
   const asker = createAsker(connect, servers);
   const slowMs = servers.count > 1 ? SLOW_WITH_OTHERS_MS : SLOW_MS;
   let timer: NodeJS.Timeout | null = null;
   let askedAt = Number.NEGATIVE_INFINITY;
 
   /** Not again and again: on a machine that is only slow, connections to the other servers would make it slower. */
-  function askIfSlow(sentAt: number | undefined): void {
+  function askIfSlow(sentAt: number | null): void {
     const now = performance.now();
-    if (sentAt === undefined || now - sentAt <= slowMs || now - askedAt <= slowMs) return;
+    if (sentAt === null || now - sentAt <= slowMs || now - askedAt <= slowMs) return;
     askedAt = now;
     void asker.ask();
-  }
-  function oldest(): number | undefined {
-    const [first] = underWay;
-    return first?.sentAt;
   }
   /** Also where no other change comes that would look. */
   function look(): void {
     timer = null;
-    askIfSlow(oldest());
-    if (underWay.size > 0) timer = setTimeout(look, slowMs / LOOKS).unref();
+    askIfSlow(underWay.oldest);
+    if (underWay.oldest !== null) timer = setTimeout(look, slowMs / LOOKS).unref();
   }
 
   return {
     require() {
       if (asker.isStalled()) throw new Problem('database_unavailable', { retryAfterSeconds: 1 });
-      askIfSlow(oldest());
+      askIfSlow(underWay.oldest);
     },
     async watch(commit) {
-      const entry = { sentAt: performance.now() };
-      underWay.add(entry);
+      const sentAt = performance.now();
+      const entry = underWay.add(sentAt);
       timer ??= setTimeout(look, slowMs / LOOKS).unref();
       try {
         return await commit;
       } finally {
-        underWay.delete(entry);
-        askIfSlow(entry.sentAt);
+        underWay.end(entry);
+        askIfSlow(sentAt);
       }
     },
     check: () => asker.ask(),

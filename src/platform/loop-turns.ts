@@ -12,15 +12,19 @@ export interface LoopTurns {
 }
 
 export function createLoopTurns(shareMs: number = SHARE_MS, now: () => number = () => performance.now()): LoopTurns {
-  let waiting: (() => void)[] = [];
+  /** What has started is undefined: under load the list may be long and not end for seconds, and must not hold what is over. */
+  let waiting: ((() => void) | undefined)[] = [];
   let next = 0;
   let isScheduled = false;
 
   function takeTurn(): void {
     isScheduled = false;
     const end = now() + shareMs;
-    do waiting[next++]?.();
-    while (next < waiting.length && now() < end);
+    do {
+      const start = waiting[next];
+      waiting[next++] = undefined;
+      start?.();
+    } while (next < waiting.length && now() < end);
     if (next < waiting.length) {
       schedule();
       return;

@@ -20,6 +20,8 @@ const SHARED_FOR_MS = 3_000;
 const WINDOW_MS = 1_000;
 const BUSY_SHARE = 0.1;
 const MAX_KEYS = 50_000;
+/** Those that nobody used for longest are dropped when there are too many; to know them this precisely is enough. */
+const MOVED_EVERY_MS = 10_000;
 const MAX_EXCHANGED = 500;
 const PURGED_AFTER_MS = 60_000;
 
@@ -37,6 +39,8 @@ type Bucket = Limit & {
   /** How many processes share the key, as of the last exchange. */
   sharers: number;
   exchangedAt: number;
+  /** When it was moved behind all others. */
+  movedAt: number;
 };
 
 type Exchange = {
@@ -116,9 +120,12 @@ function findBucket({ buckets, busy }: Exchange, limit: Limit, key: string, now:
   const name = nameOf(limit.kind, key);
   const known = buckets.get(name);
   if (known) {
-    // Deleting first moves the key to the end of the map's order.
-    buckets.delete(name);
-    buckets.set(name, known);
+    if (now - known.movedAt >= MOVED_EVERY_MS) {
+      // Deleting first moves the key to the end of the map's order.
+      buckets.delete(name);
+      buckets.set(name, known);
+      known.movedAt = now;
+    }
     return known;
   }
   const fresh = {
@@ -129,6 +136,7 @@ function findBucket({ buckets, busy }: Exchange, limit: Limit, key: string, now:
     unreported: 0,
     sharers: 1,
     exchangedAt: Number.NEGATIVE_INFINITY,
+    movedAt: now,
   };
   const bucket: Bucket = { ...limit, key: name, ...fresh };
   buckets.set(name, bucket);
