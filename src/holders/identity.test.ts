@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { createTestContext } from '../../test/harness.ts';
 import { createShop, tokenOf } from '../../test/shop.ts';
 import { setHolderStatus } from '../payments/holder-status.ts';
@@ -109,6 +110,19 @@ describe('identity', () => {
     assert.equal(await seen(), 'revoked');
     assert.equal(await findLiveIntegration(other, { clientId: 'client_new' }), null);
     await other.db.close();
+  });
+
+  test('an integration that is revoked while its addresses are saved stays revoked', async () => {
+    const shop = await createShop(ctx, 'Revoked meanwhile');
+    const saved = await ctx.db.transaction(async (tx) => {
+      await tx.query(`update integrations set status = 'revoked' where id = $1`, [shop.id]);
+      const saving = updateIntegration(ctx, COMMAND_LINE, shop.holderId, shop.id, { allowedAddresses: ['10.0.0.0/8'] });
+      const waits = 'select from pg_locks where not granted and transactionid = pg_current_xact_id()::xid';
+      while ((await tx.query(waits)).length === 0) await setImmediate();
+      return { saving };
+    });
+    const { status, allowedAddresses } = await saved.saving;
+    assert.deepEqual({ status, allowedAddresses }, { status: 'revoked', allowedAddresses: ['10.0.0.0/8'] });
   });
 
   test("another holder's integration does not exist", async () => {

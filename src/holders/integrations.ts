@@ -162,7 +162,7 @@ export async function rotateSecret(
   });
 }
 
-/** The integration, locked: two changes of its secrets follow each other. */
+/** The integration, locked: two changes of it or of its secrets follow each other. */
 export async function lockIntegration(tx: Tx, holderId: bigint, id: bigint): Promise<Integration> {
   await tx.query('select 1 from integrations where holder_id = $1 and id = $2 for no key update', [holderId, id]);
   return requireIntegration(tx, holderId, id);
@@ -186,7 +186,8 @@ export function updateIntegration(
   if (change.redirectHosts) requireRedirectHosts(change.redirectHosts);
   const at = ctx.clock.now();
   return ctx.db.transaction(async (tx) => {
-    const before = await requireIntegration(tx, holderId, integrationId);
+    // Locked, because every column is written: what two people change at once must not undo each other, a revocation least of all.
+    const before = await lockIntegration(tx, holderId, integrationId);
     await tx.query(
       `update integrations
        set allowed_addresses = $3, default_callback_url = $4, status = $5, updated_at = $6, redirect_hosts = $7
