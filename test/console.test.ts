@@ -197,6 +197,47 @@ describe('forms', () => {
     assert.equal((await person.get('/console')).status, 200, 'the session is still there');
   });
 
+  test('a form of one account pays nothing from another that was chosen in a second window meanwhile', async () => {
+    const second = await createShop(gateway.ctx, 'The second shop');
+    const person = await addPerson(gateway, shop.holderId, 'owner', 'two-shops@example.org');
+    await addMember(gateway.ctx, COMMAND_LINE, { ...person.member, holderId: second.holderId, role: 'owner' });
+    for (const { holderId } of [shop, second])
+      await topUpSandbox(gateway.ctx, COMMAND_LINE, holderId, 'KES', 5_000_00n);
+    const payoutsOf = async (holderId: bigint) =>
+      (await gateway.ctx.db.query(`select from transactions where holder_id = $1 and direction = 'payout'`, [holderId]))
+        .length;
+    const before = { first: await payoutsOf(shop.holderId), second: await payoutsOf(second.holderId) };
+    const order = { amount: '1000', currency: 'KES', mobile: '254712345000', country_id: '1', payee: 'Ada Obi' };
+    const confirmation = await person.post('/console/payouts', order);
+    assert.equal(confirmation.status, 200);
+    const switched = await person.post('/console/switch', { holder: String(second.holderId) });
+    assert.equal(switched.status, 303);
+    const refused = await person.post('/console/payouts', hiddenFieldsOf(confirmation.text));
+    assert.equal(refused.status, 409);
+    assert.match(refused.text, /The second shop/);
+    assert.deepEqual({ first: await payoutsOf(shop.holderId), second: await payoutsOf(second.holderId) }, before);
+    // Back in the account of the form it counts, once.
+    await person.post('/console/switch', { holder: String(shop.holderId) });
+    assert.equal((await person.post('/console/payouts', hiddenFieldsOf(confirmation.text))).status, 303);
+    assert.equal(await payoutsOf(shop.holderId), before.first + 1);
+  });
+
+  test('a form of an account that the member was removed from does nothing in another one of theirs', async () => {
+    const second = await createShop(gateway.ctx, 'The shop that is left');
+    const person = await addPerson(gateway, shop.holderId, 'developer', 'removed-meanwhile@example.org');
+    await addMember(gateway.ctx, COMMAND_LINE, { ...person.member, holderId: second.holderId, role: 'owner' });
+    const page = await person.get('/console/integrations/new');
+    const fields = [...page.text.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g)];
+    await gateway.ctx.db.query('delete from memberships where member_id = $1 and holder_id = $2', [
+      person.member.id,
+      shop.holderId,
+    ]);
+    const form = Object.fromEntries(fields.map(([, name = '', value = '']) => [name, value]));
+    const refused = await person.post('/console/integrations', { ...form, title: 'Made by mistake' });
+    assert.equal(refused.status, 409);
+    assert.equal((await gateway.ctx.db.query("select from integrations where title = 'Made by mistake'")).length, 0);
+  });
+
   test('pages cannot be framed or cached, and run no foreign script', async () => {
     const person = await addPerson(gateway, shop.holderId, 'viewer', 'frames@example.org');
     const { headers } = await person.get('/console');

@@ -213,6 +213,19 @@ export function requireOwnForm(request: ConsoleRequest): void {
     throw new Problem('forbidden', { message: request.t.formExpired });
 }
 
+/** The field of a form with the id of the holder whose pages were shown. */
+export const SHOWN_FOR = 'shown_for';
+
+/**
+ * Refuses a form that was shown for another holder than the one it would now be done for: a member of two may have chosen the
+ * other in a second window, or was removed from the first meanwhile.
+ */
+export function requireShownHolder({ form, holder, t }: ConsoleRequest): void {
+  const shown = form.get(SHOWN_FOR);
+  if (shown === undefined || !holder || shown === String(holder.id)) return;
+  throw new Problem('forbidden', { status: 409, message: t.otherHolder(holder.name) });
+}
+
 /** Refuses a form of a holder that is suspended or closed. */
 export function requireActive({ t, holder }: ConsoleRequest): void {
   if (holder?.status !== 'active') throw new Problem('account_suspended', { message: t.home.notActive });

@@ -2,7 +2,7 @@
 
 import type { FieldErrors } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
-import type { ConsoleRequest } from './console-request.ts';
+import { type ConsoleRequest, SHOWN_FOR } from './console-request.ts';
 
 export type ButtonVariant = 'secondary' | 'danger' | 'link';
 
@@ -71,7 +71,7 @@ export function form(request: ConsoleRequest, options: FormOptions): Html {
   const isGet = options.method === 'get';
   return html`
     <form${!isGet && html` method="post"`} action="/console${action}"${attributes}>
-      ${!isGet && csrfField(request)}
+      ${!isGet && ownFields(request)}
       ${body}
     </form>
   `;
@@ -81,7 +81,7 @@ export function form(request: ConsoleRequest, options: FormOptions): Html {
 export function postForm(request: ConsoleRequest, action: string, body: Html, attributes?: Html): Html {
   return html`
     <form method="post" action="/console${action}"${attributes && html` ${attributes}`}>
-      ${csrfField(request)}
+      ${ownFields(request)}
       ${body}
     </form>
   `;
@@ -114,9 +114,12 @@ export function dangerForm(
   `;
 }
 
-/** Every form that changes something carries the token of its session. */
-function csrfField(request: ConsoleRequest): Html {
-  return html`<input type="hidden" name="csrf" value="${request.csrf}">`;
+/** Every form that changes something carries the token of its session, and the holder that it was shown for. */
+function ownFields({ csrf, holder }: ConsoleRequest): Html {
+  return html`
+    <input type="hidden" name="csrf" value="${csrf}">
+    ${holder && html`<input type="hidden" name="${SHOWN_FOR}" value="${String(holder.id)}">`}
+  `;
 }
 
 function hiddenFields(fields: Readonly<Record<string, string>> = {}): Html[] {

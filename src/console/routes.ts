@@ -39,6 +39,7 @@ import {
   openRequest,
   requireActive,
   requireOwnForm,
+  requireShownHolder,
   safePath,
 } from './console-request.ts';
 import { type ConsoleServices, createConsoleServices, type GatewayServices } from './console-services.ts';
@@ -217,7 +218,10 @@ async function serve(services: ConsoleServices, route: ConsoleRoute, raw: Fastif
     requireAccess(request, session, route.access);
   }
   if (route.method === 'POST') requireOwnForm(request);
-  if (route.method === 'POST' && Array.isArray(route.access) && !route.whenSuspended) requireActive(request);
+  if (route.method === 'POST' && Array.isArray(route.access)) {
+    requireShownHolder(request);
+    if (!route.whenSuspended) requireActive(request);
+  }
   if (route.confirm && !isConfirmed(request))
     return redirect(request, `/console/confirm?next=${encodeURIComponent(returnPath(raw))}`);
   const isGuess = route.access === 'anyone' && route.method === 'POST';

@@ -70,6 +70,8 @@ export const common = {
   from: 'From',
   to: 'To',
   formExpired: 'This form has expired. Reload the page and try again.',
+  otherHolder: (name: string) =>
+    `This form was opened for another account. You are now in ${name}, so nothing was done.`,
   adminOnly: 'Only administrators of this gateway can see this page.',
   noHolder: 'You are not a member of any account. Ask an account owner to invite you.',
   roleNotAllowed: 'Your role does not allow this. Ask an account owner.',

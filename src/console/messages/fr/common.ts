@@ -72,6 +72,8 @@ export const common: CommonMessages = {
   from: 'De',
   to: 'À',
   formExpired: 'Ce formulaire a expiré. Rechargez la page et réessayez.',
+  otherHolder: (name: string) =>
+    `Ce formulaire a été ouvert pour un autre compte. Vous êtes maintenant dans ${name} : rien n’a été fait.`,
   adminOnly: 'Seuls les administrateurs de cette passerelle peuvent voir cette page.',
   noHolder: 'Vous n’êtes membre d’aucun compte. Demandez une invitation au propriétaire d’un compte.',
   roleNotAllowed: 'Votre rôle ne le permet pas. Adressez-vous à un propriétaire du compte.',

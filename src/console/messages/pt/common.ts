@@ -71,6 +71,8 @@ export const common: CommonMessages = {
   from: 'De',
   to: 'A',
   formExpired: 'Este formulário expirou. Recarregue a página e tente de novo.',
+  otherHolder: (name: string) =>
+    `Este formulário foi aberto para outra conta. Está agora em ${name}, por isso nada foi feito.`,
   adminOnly: 'Só os administradores deste gateway podem ver esta página.',
   noHolder: 'Não é membro de nenhuma conta. Peça um convite ao proprietário de uma conta.',
   roleNotAllowed: 'A sua função não permite isto. Fale com um proprietário da conta.',

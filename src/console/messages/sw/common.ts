@@ -71,6 +71,8 @@ export const common: CommonMessages = {
   from: 'Kuanzia',
   to: 'Hadi',
   formExpired: 'Muda wa fomu hii umeisha. Fungua ukurasa upya ujaribu tena.',
+  otherHolder: (name: string) =>
+    `Fomu hii ilifunguliwa kwa akaunti nyingine. Sasa uko ${name}, kwa hiyo hakuna kilichofanyika.`,
   adminOnly: 'Wasimamizi wa mfumo huu pekee ndio wanaoweza kuona ukurasa huu.',
   noHolder: 'Wewe si mwanachama wa akaunti yoyote. Mwombe mmiliki wa akaunti akualike.',
   roleNotAllowed: 'Jukumu lako haliruhusu hili. Mwombe mmiliki wa akaunti.',
