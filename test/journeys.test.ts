@@ -3,6 +3,9 @@
 
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { verifyLedger } from '../src/ledger/verify.ts';
 import { linkUuid } from '../src/links/links.ts';
@@ -366,6 +369,21 @@ describe('retries and links', () => {
     );
     const entries = (await client.signed(PATHS.balance)).body.data as JsonObject[];
     assert.equal(entries[0]?.balance, CREDITED);
+  });
+
+  test('two Idempotency-Keys in one request are refused, also where they are equal', async () => {
+    const client = await createClient(gateway, 'Repeats its header');
+    const body = JSON.stringify(client.envelope(ugandanCollection('000')));
+    for (const keys of [
+      ['order-1', 'order-1'],
+      ['order-1', 'order-2'],
+    ]) {
+      const headers = { 'content-type': 'application/json', 'idempotency-key': keys };
+      const sent = request(`${gateway.url}${PATHS.collect}`, { method: 'POST', headers }).end(body);
+      const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+      const { code } = JSON.parse(await text(answer)) as JsonObject;
+      assert.deepEqual([answer.statusCode, code], [400, 'invalid_params']);
+    }
   });
 
   test('a payment through a link closes the link and tells both events', async () => {

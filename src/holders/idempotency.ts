@@ -1,5 +1,6 @@
 // Idempotency keys: the first request with a key is performed; later ones with the same params get the same response.
 
+import type { FastifyRequest } from 'fastify';
 import { canonicalJson } from '../platform/canonical-json.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
@@ -15,9 +16,22 @@ type KeyOwner = { holderId: bigint; integrationId: bigint };
 
 export type IdempotencyKey = { key: string; paramsHash: Buffer };
 
+/** What a request says in its `Idempotency-Key` headers: one text, or several. */
+export type IdempotencyHeader = string | readonly string[] | undefined;
+
+/** Node joins two headers to one text. They are read apart, because a key may contain a comma and a space itself. */
+export function idempotencyHeaderOf({ headers, raw }: FastifyRequest): IdempotencyHeader {
+  const header = headers['idempotency-key'];
+  if (typeof header !== 'string' || !header.includes(', ')) return header;
+  const given = raw.rawHeaders.filter(
+    (_, at, names) => at % 2 === 1 && names[at - 1]?.toLowerCase() === 'idempotency-key',
+  );
+  return given.length > 1 ? given : header;
+}
+
 /** Reads the `Idempotency-Key` header. `refusal` is the operation's message for bad params. */
 export function readIdempotencyKey(
-  header: string | string[] | undefined,
+  header: IdempotencyHeader,
   params: JsonObject,
   refusal: string,
 ): IdempotencyKey | null {
@@ -26,13 +40,13 @@ export function readIdempotencyKey(
     typeof header !== 'string' ||
     header.length < 1 ||
     header.length > MAX_KEY_CHARACTERS ||
-    !/^[\x21-\x7e]+$/.test(header)
+    !/^[\x20-\x7e]+$/.test(header)
   )
     throw new Problem('invalid_params', {
       message: refusal,
       errors: {
         'Idempotency-Key': [
-          `The Idempotency-Key header must have 1 to ${MAX_KEY_CHARACTERS} visible ASCII characters.`,
+          `The Idempotency-Key header must be one text of 1 to ${MAX_KEY_CHARACTERS} ASCII characters.`,
         ],
       },
     });

@@ -7,14 +7,14 @@ import { Problem } from '../platform/errors.ts';
 import { withPartitions } from '../platform/partitions.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 import { type OperationMessages, type SignedRequest, signatureReused, spendOrRefuse } from './envelope.ts';
-import { claimKey, findAnswer, readIdempotencyKey } from './idempotency.ts';
+import { claimKey, findAnswer, type IdempotencyHeader, readIdempotencyKey } from './idempotency.ts';
 import { SIGNATURE_PARTITIONS, spendSignatures } from './signatures.ts';
 
 type Operation = {
   /** Keys of different operations are different. */
   name: string;
   messages: OperationMessages;
-  idempotencyHeader: string | string[] | undefined;
+  idempotencyHeader: IdempotencyHeader;
 };
 
 /** Called inside the transaction of the effect, with what the request is answered. */

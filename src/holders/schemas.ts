@@ -39,10 +39,10 @@ export const IdempotencyHeaders = Type.Object({
     Type.String({
       minLength: 1,
       maxLength: 128,
-      pattern: '^[!-~]+$',
+      pattern: '^[!-~](?:[ -~]*[!-~])?$',
       description:
-        '1 to 128 visible ASCII characters, without spaces. The same key with the same params answers as the first request ' +
-        'did, for 24 hours, with Idempotent-Replayed: true.',
+        '1 to 128 ASCII characters. The same key with the same params answers as the first request did, for 24 hours, ' +
+        'with Idempotent-Replayed: true.',
     }),
   ),
 });

@@ -346,6 +346,14 @@ describe('once only', () => {
     const response = await harness.create(UGANDA, { 'idempotency-key': 'x'.repeat(129) });
     assert.deepEqual([response.statusCode, response.json().message], [400, NOT_CREATED]);
   });
+
+  test('a key may have spaces', async () => {
+    const params = { ...UGANDA, item_name: 'Key with spaces' };
+    const first = await harness.create(params, { 'idempotency-key': 'order 1042, second try' });
+    assert.equal(first.statusCode, 200, first.body);
+    const again = await harness.create(params, { 'idempotency-key': 'order 1042, second try' });
+    assert.deepEqual([again.headers['idempotent-replayed'], again.json().data], ['true', first.json().data]);
+  });
 });
 
 describe('the life of a link', () => {

@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { requireToken, signedCall } from '../holders/authentication.ts';
 import { handleSigned, type OperationMessages, type SignedRequest } from '../holders/envelope.ts';
+import { type IdempotencyHeader, idempotencyHeaderOf } from '../holders/idempotency.ts';
 import { findLiveIntegration } from '../holders/integrations.ts';
 import { performOnce } from '../holders/perform-once.ts';
 import { envelopeErrors, IdempotencyHeaders } from '../holders/schemas.ts';
@@ -73,7 +74,7 @@ function createRoute(app: HttpServer, ctx: PaymentsContext): void {
     },
     (request, reply) =>
       handleSigned(ctx, LINK_MESSAGES, signedCall(request, reply), async (signed, own) => {
-        const { data, replayed } = await createSigned(own, signed, request.headers['idempotency-key']);
+        const { data, replayed } = await createSigned(own, signed, idempotencyHeaderOf(request));
         if (replayed) void reply.header('Idempotent-Replayed', 'true');
         return { success: true, message: 'Payment link created.', data };
       }),
@@ -169,7 +170,7 @@ function servePicture(reply: FastifyReply, type: string, caching: string): Fasti
 async function createSigned(
   ctx: PaymentsContext,
   request: SignedRequest,
-  idempotencyHeader: string | string[] | undefined,
+  idempotencyHeader: IdempotencyHeader,
 ): Promise<{ data: JsonObject; replayed: boolean }> {
   const { integration, params } = request;
   const owner = {

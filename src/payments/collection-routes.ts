@@ -2,6 +2,7 @@
 
 import { signedCall } from '../holders/authentication.ts';
 import { handleSigned, type OperationMessages } from '../holders/envelope.ts';
+import { idempotencyHeaderOf } from '../holders/idempotency.ts';
 import { envelopeErrors, IdempotencyHeaders } from '../holders/schemas.ts';
 import { type SpentSignature, spendSignatures } from '../holders/signatures.ts';
 import type { Tx } from '../platform/db.ts';
@@ -74,7 +75,7 @@ function createRoute(app: HttpServer, ctx: PaymentsContext, services: Services, 
           services.collections,
           messages,
           signed,
-          request.headers['idempotency-key'],
+          idempotencyHeaderOf(request),
         );
         if (replayed) void reply.header('Idempotent-Replayed', 'true');
         request.logged.ref = data.ref;

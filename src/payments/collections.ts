@@ -6,7 +6,7 @@ import { findCollectionCountry, listCollectionCountries } from '../catalog/count
 import { chooseMethod, describeVerification } from '../catalog/methods.ts';
 import { normaliseNumber } from '../catalog/phone.ts';
 import { type OperationMessages, type SignedRequest, signatureReused, spendOrRefuse } from '../holders/envelope.ts';
-import { findAnswer, readIdempotencyKey } from '../holders/idempotency.ts';
+import { findAnswer, type IdempotencyHeader, readIdempotencyKey } from '../holders/idempotency.ts';
 import { isoMicroseconds } from '../platform/clock.ts';
 import { Problem } from '../platform/errors.ts';
 import { amountToNumber } from '../platform/money.ts';
@@ -41,7 +41,7 @@ export async function createCollection(
   writer: CollectionWriter,
   messages: OperationMessages,
   request: SignedRequest,
-  idempotencyHeader: string | string[] | undefined,
+  idempotencyHeader: IdempotencyHeader,
 ): Promise<{ data: JsonObject; replayed: boolean }> {
   const { integration, params } = request;
   const owner = { holderId: integration.holderId, integrationId: integration.id };

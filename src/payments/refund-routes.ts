@@ -2,6 +2,7 @@
 
 import { signedCall } from '../holders/authentication.ts';
 import { handleSigned, type OperationMessages, type SignedRequest, spendOrRefuse } from '../holders/envelope.ts';
+import { idempotencyHeaderOf } from '../holders/idempotency.ts';
 import { performOnce } from '../holders/perform-once.ts';
 import { envelopeErrors, IdempotencyHeaders } from '../holders/schemas.ts';
 import { Problem } from '../platform/errors.ts';
@@ -73,7 +74,7 @@ function createRoute(app: HttpServer, ctx: PaymentsContext, engine: PaymentEngin
     },
     (request, reply) =>
       handleSigned(ctx, messages, signedCall(request, reply), async (signed, own) => {
-        const idempotencyHeader = request.headers['idempotency-key'];
+        const idempotencyHeader = idempotencyHeaderOf(request);
         const operation = { name: OPERATION, messages, idempotencyHeader };
         const { data, replayed } = await performOnce(own, signed, operation, async (record) => {
           const wanted = readRefund(own, signed, messages);
