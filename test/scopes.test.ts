@@ -159,6 +159,26 @@ describe('keys', () => {
     await end('kept');
   });
 
+  test('the last page of tokens says that it is the last, also when it is full', async () => {
+    const paged = await clientWith('paged', SCOPES);
+    const ask = () => paged.post(PATHS.token, { client_id: paged.shop.clientId, secret_key: paged.shop.secretKey });
+    for (let made = 0; made < 3; made++) assert.equal((await ask()).status, 200);
+    await paged.token();
+    const pages: [ids: unknown[], next: unknown][] = [];
+    for (let query: string | null = '?limit=2'; query !== null; ) {
+      const { body } = await paged.get(`${PATHS.tokens}${query}`);
+      const next = (body.meta as JsonObject).next_cursor;
+      pages.push([(body.data as JsonObject[]).map(({ id }) => id), next]);
+      query = typeof next === 'number' ? `?limit=2&cursor=${next}` : null;
+    }
+    assert.deepEqual(
+      pages.map(([ids]) => ids.length),
+      [2, 2],
+    );
+    assert.equal(new Set(pages.flatMap(([ids]) => ids)).size, 4);
+    await end('paged');
+  });
+
   test('a revoked key is dead at once also for a process whose clock is slow', async () => {
     const { ctx } = gateway;
     const gone = await clientWith('gone', SCOPES);

@@ -89,12 +89,14 @@ function listRoute(app: HttpServer, ctx: Context): void {
       const caller = await requireTokenCaller(ctx, request, reply);
       const { limit = DEFAULT_LIMIT, cursor } = listTokensQuery.require(convertQuery(ListTokensQuery, request.query));
       const before = cursor === undefined ? undefined : BigInt(cursor);
-      const tokens = await listTokens(ctx.db, ownerOf(caller), { now: ctx.clock.now(), limit, before });
+      // One more than is shown: it tells whether another page follows.
+      const found = await listTokens(ctx.db, ownerOf(caller), { now: ctx.clock.now(), limit: limit + 1, before });
+      const tokens = found.slice(0, limit);
       return {
         success: true,
         message: 'Tokens retrieved.',
         data: tokens.map((token) => tokenRecord(token, caller.tokenId)),
-        meta: { next_cursor: tokens.length < limit ? null : Number(tokens.at(-1)?.id) },
+        meta: { next_cursor: found.length > limit ? Number(tokens.at(-1)?.id) : null },
       };
     },
   );

@@ -224,7 +224,7 @@ export function listTokens(
      where ($1::bigint is null or t.id < $1) and ${OWNED} and i.status = 'active'
        and t.revoked_at is null and t.expires_at > $5 and (s.expires_at is null or s.expires_at > $5)
      order by t.id desc limit $6`,
-    [page.before ?? null, ...ownerValues(owner), page.now, Math.min(page.limit, MAX_TOKENS_LISTED)],
+    [page.before ?? null, ...ownerValues(owner), page.now, Math.min(page.limit, MAX_TOKENS_LISTED + 1)],
   );
 }
 
