@@ -2,8 +2,8 @@
 
 import { limitKey } from '../platform/addresses.ts';
 import type { Context } from '../platform/context.ts';
-import { Problem } from '../platform/errors.ts';
 import { perProcess } from '../platform/memory.ts';
+import { tooManyRequests } from '../platform/rate-limit-headers.ts';
 import { sha256 } from '../platform/secrets.ts';
 import { createSharedLimiter } from '../platform/shared-limits.ts';
 
@@ -30,8 +30,13 @@ export const credentialGuesses = perProcess((ctx: Context): GuessLimit => {
   return {
     refuse(subject, address) {
       const from = limitKey(address);
-      if (!subjects.hasRoom(subjectKey(from, subject)) || !addresses.hasRoom(from))
-        throw new Problem('rate_limited', { retryAfterSeconds: WINDOW_SECONDS });
+      const full = [
+        { limit: FAILURES_PER_SUBJECT, isFull: !subjects.hasRoom(subjectKey(from, subject)) },
+        { limit: FAILURES_PER_ADDRESS, isFull: !addresses.hasRoom(from) },
+      ].find(({ isFull }) => isFull);
+      if (!full) return;
+      const refused = { allowed: false, limit: full.limit, remaining: 0, resetSeconds: WINDOW_SECONDS };
+      throw tooManyRequests(refused, 'credentials');
     },
     addFailure(subject, address) {
       const from = limitKey(address);

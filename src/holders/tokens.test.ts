@@ -146,6 +146,10 @@ describe('tokens', () => {
     for (let tries = 0; tries < 10; tries++) assert.equal((await post(GET_TOKEN, wrong, {}, here)).status, 401);
     const refused = await post(GET_TOKEN, credentials(), {}, here);
     assert.deepEqual([refused.status, refused.body.code, refused.headers['retry-after']], [429, 'rate_limited', '60']);
+    assert.deepEqual(
+      [refused.headers.ratelimit, refused.headers['ratelimit-policy']],
+      ['"credentials";r=0;t=60', '"credentials";q=10'],
+    );
     assert.equal((await post(GET_TOKEN, credentials())).status, 200, 'the rightful caller elsewhere is not locked out');
     for (let tries = 10; tries < 50; tries++)
       assert.equal((await post(GET_TOKEN, credentials({ client_id: `client_${tries}` }), {}, here)).status, 401);
