@@ -291,10 +291,10 @@ administrators of the gateway, and \`errors\`, if present, maps each field to wh
 }
 \`\`\`
 
-Messages differ between operations, as the specification says. On the balance operation \`success\` is the string
-\`"false"\` and \`data\` an empty array. A 4xx has no effect and does not use the signature, with one exception: a wrong
-token sent to verify a collection counts as a try and uses its signature. After a 503 or a lost answer, sign again and
-send again with the same \`Idempotency-Key\`.
+Messages, and a few statuses, differ between operations, as the specification says; the reference of each operation names
+its own. On the balance operation \`success\` is the string \`"false"\` and \`data\` an empty array. A 4xx has no effect and
+does not use the signature, with one exception: a wrong token sent to verify a collection counts as a try and uses its
+signature. After a 503 or a lost answer, sign again and send again with the same \`Idempotency-Key\`.
 
 | code | status | cause | what to do |
 |---|---|---|---|

@@ -244,8 +244,10 @@ export const PROBLEMS = {
   not_acceptable_request: {
     status: 400,
     message: 'The request is not acceptable HTTP.',
-    cause: 'The request line, a header or the framing of the body is malformed.',
-    fix: 'Use an HTTP client library.',
+    cause:
+      'The request line, a header or the framing of the body is malformed. ' +
+      'The status is 431 where the headers are too large, and 417 where `Expect` asks for what we do not do.',
+    fix: 'Use an HTTP client library, and send at most 16 kB of headers.',
   },
   body_too_large: {
     status: 413,
