@@ -31,6 +31,8 @@ export type PendingDelivery = {
   attempts: number;
   startedAt: Date;
   leasedUntilMs: number;
+  /** Its place among all that were queued in this process; 0 before. */
+  place: number;
   /** Set for a probe: when the delivery is due, which stays so if the probe fails. */
   probeDueAt: Date | null;
 };
@@ -50,6 +52,7 @@ export function deliveryOfEvent(event: RecordedEvent): PendingDelivery | null {
     attempts: 0,
     startedAt: event.createdAt,
     leasedUntilMs: event.leasedUntil.getTime(),
+    place: 0,
     probeDueAt: null,
   };
 }
@@ -67,6 +70,7 @@ export function deliveryOfRow(row: ClaimedRow, now: Date): PendingDelivery {
     attempts: row.attempts,
     startedAt: row.started_at,
     leasedUntilMs: now.getTime() + LEASE_MS,
+    place: 0,
     probeDueAt: row.probe ? row.was_due_at : null,
   };
 }
@@ -129,6 +133,31 @@ export function readAnswer(
     nextAt: delivered || gone ? null : (delivery.probeDueAt ?? nextAttempt(retry, random)),
     gone,
     retryAfterMs,
+  };
+}
+
+/** The result of a delivery that was not sent, because its address is gone: it waits with the others of that address. */
+export function heldBack(delivery: PendingDelivery, at: Date): DeliveryResult {
+  return {
+    eventId: delivery.eventId,
+    holderId: delivery.holderId,
+    integrationId: delivery.integrationId,
+    origin: delivery.origin,
+    url: delivery.url,
+    at,
+    number: 0,
+    delivered: false,
+    signature: '',
+    status: null,
+    answerHeaders: null,
+    answerStart: null,
+    latencyMs: 0,
+    error: null,
+    attempts: delivery.attempts,
+    nextAt: delivery.probeDueAt ?? new Date(delivery.leasedUntilMs),
+    gone: false,
+    receiver: 'unchanged',
+    retryAfterMs: null,
   };
 }
 

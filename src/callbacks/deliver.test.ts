@@ -3,9 +3,11 @@
 import assert from 'node:assert/strict';
 import { type AddressInfo, createServer } from 'node:net';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import {
   createCallbackSecret,
+  HOLDER,
   newEvent,
   record,
   startDeliverer,
@@ -16,6 +18,7 @@ import { clearEvents } from '../../test/events.ts';
 import { createTestContext } from '../../test/harness.ts';
 import { reservePort } from '../../test/ports.ts';
 import { createOutbound } from '../platform/outbound.ts';
+import { resumeAddresses } from './endpoints.ts';
 import { LEASE_MS } from './events.ts';
 import { GIVE_UP_AFTER_MS, JITTER, LATER_DELAY_MS, RETRY_DELAYS_MS } from './schedule.ts';
 
@@ -262,6 +265,41 @@ describe('retries', () => {
     assert.equal(receiver.received.filter((callback) => callback.body.includes('gone')).length, 1);
     assert.equal(receiver.received.length, 2);
     assert.equal(await waiting(), 2);
+    await deliverer.close();
+  });
+
+  test('410 also stops what was claimed for the address before, and what fails meanwhile is not tried again', async () => {
+    const held: (() => void)[] = [];
+    let answered = 0;
+    receiver.answer = (_, response) => {
+      answered++;
+      if (answered === 1) held.push(() => void response.writeHead(500).end());
+      else if (answered === 2) response.writeHead(410).end();
+      else held.push(() => void response.writeHead(410).end());
+    };
+    const deliverer = startDeliverer(ctx);
+    await record(
+      ctx,
+      Array.from({ length: 60 }, () => newEvent(ctx, receiver.url)),
+      false,
+    );
+    await deliverer.pass();
+    while (answered < 16) await nextTurn();
+    // All that were under way when the address was found gone.
+    for (const answer of held.splice(0)) answer();
+    receiver.answer = (_, response) => void response.writeHead(410).end();
+    await deliverer.idle();
+    assert.ok(receiver.received.length <= 17, `${receiver.received.length} requests`);
+    const sent = receiver.received.length;
+    ctx.clock.advance(3_600_000);
+    await deliverer.drain();
+    assert.equal(receiver.received.length, sent);
+    assert.equal(await waiting(), 60);
+    // Resumed, everything that waits is sent.
+    receiver.answer = (_, response) => void response.end();
+    await ctx.db.transaction((tx) => resumeAddresses(tx, HOLDER, [receiver.url], ctx.clock.now()));
+    await deliverer.drain();
+    assert.equal(await waiting(), 0);
     await deliverer.close();
   });
 

@@ -8,7 +8,7 @@ import { createWaker, type Job } from '../platform/jobs.ts';
 import { backgroundTurns } from '../platform/loop-turns.ts';
 import { perProcess } from '../platform/memory.ts';
 import type { Outbound } from '../platform/outbound.ts';
-import { deliveryOfEvent, deliveryOfRow, type PendingDelivery, readAnswer, sendDelivery } from './attempt.ts';
+import { deliveryOfEvent, deliveryOfRow, heldBack, type PendingDelivery, readAnswer, sendDelivery } from './attempt.ts';
 import { CLAIM_PER_RECEIVER, type ClaimedRow, claimDeliveries, releaseLeases, tidyDeliveries } from './claim.ts';
 import { type DeliveryResult, recordDeliveryResults } from './delivery-results.ts';
 import { DELIVERY_JOB, type RecordedEvent } from './events.ts';
@@ -22,6 +22,7 @@ const LEASE_MARGIN_MS = SEND_TIMEOUT_MS + 2_000;
 const TIDY_EVERY_MS = 5_000;
 const RESULTS_PER_STATEMENT = 256;
 const MAX_WAITING_RESULTS = 100_000;
+const MAX_GONE_ADDRESSES = 1_000;
 /** Nobody waits for the record of an attempt. */
 const RESULT_REST = { times: 3, longestMs: 200 } as const;
 const keyCacheOf = perProcess(createKeyCache);
@@ -51,7 +52,7 @@ export interface Deliverer extends Job {
 
 export function createDeliverer(ctx: Context, options: DelivererOptions): Deliverer {
   const health = createReceiverHealth();
-  const results = createResultBatch(ctx);
+  const results = createResults(ctx);
   const tidy = createTidier(ctx);
   /** Receivers that have more deliveries due in the table. */
   const withBacklog = new Set<string>();
@@ -69,12 +70,12 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
     if (stopping) return void unsent.push(delivery.eventId);
     const at = ctx.clock.now();
     if (at.getTime() > delivery.leasedUntilMs - LEASE_MARGIN_MS) return;
+    if (results.isGone(delivery)) return results.record(heldBack(delivery, at));
     try {
       const answer = await makeAttempt(ctx, options, delivery, at);
       // A 410 concerns one address of a receiver that works, so the receiver is healthy.
       const receiver = recordHealth(delivery, answer.delivered || answer.gone);
-      // Not awaited: the queue can start the next delivery while the result is written.
-      void results.add({ ...answer, receiver }).catch((error) => logUnrecorded(ctx, error));
+      results.record({ ...answer, receiver });
     } catch (error) {
       logUnrecorded(ctx, error);
     }
@@ -95,7 +96,7 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
       const delivery = deliveryOfRow(row, now);
       if (row.failing) health.setFailing(delivery);
       queue.setFailing(delivery, health.isFailing(delivery));
-      queue.add(delivery);
+      queue.add(results.placed(delivery));
     }
     for (const receiver of receiversWithMore(rows)) withBacklog.add(receiver);
     return rows.length;
@@ -115,7 +116,7 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
     wake: () => waker.wake(),
     deliverFresh(events) {
       // When the queue is full, the row waits in the table and is claimed when its lease ends.
-      for (const delivery of events.map(deliveryOfEvent)) if (delivery) queue.add(delivery);
+      for (const delivery of events.map(deliveryOfEvent)) if (delivery) queue.add(results.placed(delivery));
     },
     onCapacity(callback) {
       wakeLoop = callback;
@@ -125,6 +126,29 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
       stopping = true;
       await idle();
       if (unsent.length > 0) await releaseLeases(ctx, unsent.splice(0));
+    },
+  };
+}
+
+type Address = Pick<PendingDelivery, 'holderId' | 'integrationId' | 'url'>;
+
+/**
+ * Addresses that answered 410, for what was queued before: it is not sent any more. What is queued later was made due by a person
+ * who resumed the address.
+ */
+function createGoneAddresses() {
+  const lastPlaces = new Map<string, number>();
+  let lastPlace = 0;
+  const nameOf = ({ holderId, integrationId, url }: Address) => `${holderId} ${integrationId} ${url}`;
+  return {
+    placed: (delivery: PendingDelivery): PendingDelivery => Object.assign(delivery, { place: ++lastPlace }),
+    add(address: Address): void {
+      // Forgetting costs a request to an address that is gone, no more.
+      if (lastPlaces.size >= MAX_GONE_ADDRESSES) lastPlaces.clear();
+      lastPlaces.set(nameOf(address), lastPlace);
+    },
+    has(delivery: PendingDelivery): boolean {
+      return lastPlaces.size > 0 && delivery.place <= (lastPlaces.get(nameOf(delivery)) ?? 0);
     },
   };
 }
@@ -189,6 +213,22 @@ function createTidier(ctx: Context): (now: Date) => Promise<void> {
     if (now.getTime() - tidiedAtMs < TIDY_EVERY_MS) return;
     tidiedAtMs = now.getTime();
     await tidyDeliveries(ctx, now);
+  };
+}
+
+/** Writes results, and knows from them which addresses are gone. */
+function createResults(ctx: Context) {
+  const batch = createResultBatch(ctx);
+  const gone = createGoneAddresses();
+  return {
+    placed: gone.placed,
+    isGone: (delivery: PendingDelivery) => gone.has(delivery),
+    /** Not awaited: the queue can start the next delivery while the result is written. */
+    record(result: DeliveryResult): void {
+      if (result.gone) gone.add(result);
+      void batch.add(result).catch((error) => logUnrecorded(ctx, error));
+    },
+    idle: () => batch.idle(),
   };
 }
 

@@ -74,6 +74,15 @@ const RECORD_ATTEMPTS = {
     from ${WAITING.rows} where d.holder_id = input.holder_id and d.event_id = input.event_id`,
 };
 
+/** What was on its way, or waited for its turn, while another one found its address gone. */
+const PAUSE_WITH_ADDRESS = {
+  name: 'pause_with_address',
+  text: `
+    update callback_deliveries d set due_at = 'infinity' from callback_pauses p
+    where d.holder_id = any ($1::bigint[]) and d.event_id = any ($2::uuid[]) and not d.leased
+      and p.holder_id = d.holder_id and p.integration_id = d.integration_id and p.url = d.url`,
+};
+
 export async function recordDeliveryResults(ctx: Context, results: readonly DeliveryResult[]): Promise<void> {
   const unusual = results.some((result) => result.gone || result.receiver !== 'unchanged');
   if (!unusual) return recordPlain((statement, values) => ctx.db.unflushed(statement, values), results);
@@ -92,6 +101,10 @@ async function recordPlain(run: Run, results: readonly DeliveryResult[]): Promis
   const finished = results.filter((result) => result.nextAt === null && !result.gone);
   const waiting = results.filter((result) => result.nextAt !== null || result.gone);
   await run(RECORD_ATTEMPTS, [...ATTEMPTS.arrays(kept), ...FINISHED.arrays(finished), ...WAITING.arrays(waiting)]);
+  const later = waiting.filter((result) => !result.gone);
+  if (later.length === 0) return;
+  const holders = [...new Set(later.map(({ holderId }) => holderId))];
+  await run(PAUSE_WITH_ADDRESS, [holders, later.map(({ eventId }) => eventId)]);
 }
 
 /** Rows are changed in the order of their keys, so that two processes cannot deadlock. */
@@ -130,6 +143,7 @@ async function pauseAddress(reader: Reader, result: DeliveryResult): Promise<voi
      on conflict on constraint callback_pause_once do nothing`,
     [result.holderId, result.integrationId, result.url, result.at],
   );
+  // One that a process has claimed is paused with its result.
   await reader.query(
     `update callback_deliveries set due_at = 'infinity'
      where holder_id = $2 and origin = $1 and not leased and integration_id = $3 and url = $4`,
