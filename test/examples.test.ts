@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
+import { createHmac } from 'node:crypto';
 import { accessSync, constants, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
@@ -219,6 +220,37 @@ for (const example of EXAMPLES) {
     });
   });
 }
+
+for (const { language, tool, command } of EXAMPLES)
+  test(`without its callback secret the ${language} shop believes nobody`, {
+    skip: !isOnMachine(tool) && `${tool} is missing`,
+  }, async (t) => {
+    const shop = await createShop(gateway.ctx, `Careless ${language}`);
+    const port = await reservePort();
+    const { SIMBI_CALLBACK_SECRET: _, ...variables } = variablesOf(shop);
+    const { PATH, HOME } = process.env;
+    const data = { SHOP_DATA: join(home, `careless-${language}.json`) };
+    const child = spawn(tool, command(port), {
+      cwd: ROOT,
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: { PATH, HOME, PORT: String(port), ...data, ...variables },
+    });
+    t.after(() => child.kill());
+    const body = JSON.stringify({ id: 'evt_forged', type: 'payment_link.paid', data: {} });
+    const timestamp = String(Math.floor(Date.now() / 1000));
+    const signature = createHmac('sha256', '').update(`evt_forged.${timestamp}.${body}`).digest('base64');
+    const headers = {
+      'webhook-id': 'evt_forged',
+      'webhook-timestamp': timestamp,
+      'webhook-signature': `v1,${signature}`,
+    };
+    const tell = () => fetch(`http://localhost:${port}/callbacks`, { method: 'POST', headers, body }).catch(() => null);
+    let answer = await tell();
+    // One that does not start believes nobody either.
+    for (; answer === null && child.exitCode === null; answer = await tell())
+      await new Promise((done) => setTimeout(done, KNOCK_MS));
+    if (answer) assert.ok(answer.status >= 400, `${answer.status} ${await answer.text()}`);
+  });
 
 test('every folder of examples is run here and named in its README', () => {
   const readme = readFileSync(join(ROOT, 'examples/README.md'), 'utf8');

@@ -4,11 +4,11 @@
 
 $file = getenv('DEMO') ?: __DIR__ . '/../../data/demo.json';
 $demo = getenv('SIMBI_URL') ? [] : json_decode(file_get_contents($file), true);
-define('URL', getenv('SIMBI_URL') ?: $demo['base_url']);
-define('CLIENT_ID', getenv('SIMBI_CLIENT_ID') ?: $demo['client_id']);
-define('SECRET_KEY', getenv('SIMBI_SECRET_KEY') ?: $demo['secret_key']);
-define('SENDER', getenv('SIMBI_SENDER') ?: $demo['sender']);
-define('CALLBACK_SECRET', getenv('SIMBI_CALLBACK_SECRET') ?: $demo['callback_secret']);
+define('URL', setting('SIMBI_URL', $demo['base_url'] ?? ''));
+define('CLIENT_ID', setting('SIMBI_CLIENT_ID', $demo['client_id'] ?? ''));
+define('SECRET_KEY', setting('SIMBI_SECRET_KEY', $demo['secret_key'] ?? ''));
+define('SENDER', setting('SIMBI_SENDER', $demo['sender'] ?? ''));
+define('CALLBACK_SECRET', setting('SIMBI_CALLBACK_SECRET', $demo['callback_secret'] ?? ''));
 define('SHOP_URL', getenv('SHOP_URL') ?: 'http://localhost:' . (getenv('PORT') ?: '3000'));
 // A database in real life. PHP forgets everything after each request, so orders lie in a file.
 define('STORE', getenv('SHOP_DATA') ?: sys_get_temp_dir() . '/simbi-shop.json');
@@ -22,6 +22,14 @@ const TRIES = 3;
 const FLAGS = JSON_UNESCAPED_UNICODE | JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_LINE_TERMINATORS | JSON_THROW_ON_ERROR;
 
 // --- the store: one change at a time -----------------------------------------------------------------------------------
+
+/** Stops without it: anybody can sign a callback with an empty secret. */
+function setting(string $name, string $else): string {
+    $value = getenv($name) ?: $else;
+    if ($value !== '') return $value;
+    http_response_code(500);
+    exit("$name is not set.\n");
+}
 
 /** Gives the store to `$change` under a lock and writes what it made of it. */
 function change_store(callable $change): mixed {
