@@ -751,6 +751,16 @@ describe('status', () => {
       assertRefused(await withKey(key), PATHS.statusV2, 403, 'Request was not verified.');
   });
 
+  test('v2 does not call a token wrong that it could not look up', async () => {
+    const id = await paidCollection();
+    const key = { 'x-api-key': await client.token() };
+    await gateway.ctx.ownerDb.query('alter table tokens rename to tokens_away');
+    const failed = await client.signed(PATHS.statusV2, { id }, key);
+    await gateway.ctx.ownerDb.query('alter table tokens_away rename to tokens');
+    assert.equal(failed.body.code, 'internal');
+    assert.equal((await client.signed(PATHS.statusV2, { id }, key)).status, 200);
+  });
+
   test('v3 takes type payin or payout and nothing else', async () => {
     const id = await paidCollection();
     assert.equal((await client.signed(PATHS.statusV3, { id, type: 'payin' })).status, 200);

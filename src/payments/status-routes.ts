@@ -150,6 +150,11 @@ async function requireOwnApiKey(
   refusal: string,
 ): Promise<void> {
   if (header === undefined) return;
-  const owner = typeof header === 'string' ? await authenticateToken(ctx, header, address).catch(() => null) : null;
-  if (owner?.integration.id !== integration.id) throw new Problem('unauthenticated', { status: 403, message: refusal });
+  const refused = new Problem('unauthenticated', { status: 403, message: refusal });
+  if (typeof header !== 'string') throw refused;
+  const owner = await authenticateToken(ctx, header, address).catch((error: unknown) => {
+    // What could not be looked up is not wrong.
+    throw error instanceof Problem && error.status < 500 ? refused : error;
+  });
+  if (owner.integration.id !== integration.id) throw refused;
 }
