@@ -3,9 +3,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { summariseEndpoints } from '../src/callbacks/endpoints.ts';
+import { PARTITIONS } from '../src/holders/request-log.ts';
 import { writeUnverified } from '../src/holders/unverified-requests.ts';
 import { DAY_MS } from '../src/platform/clock.ts';
-import { createUuid, publicId } from '../src/platform/ids.ts';
+import { createUuid, publicId, uuidFromPublicId } from '../src/platform/ids.ts';
+import { maintainPartitions } from '../src/platform/partitions.ts';
 import { type CallbackReceiver, createCallbackReceiver } from './callback-receiver.ts';
 import { collectInKenya } from './client.ts';
 import { addPerson, type Person } from './console-harness.ts';
@@ -90,5 +92,69 @@ describe('pages of developers', () => {
     assert.equal(await ids(today), 1);
     assert.equal(await ids(new Date(ctx.clock.millis() - DAY_MS).toISOString().slice(0, 10)), 0);
     assert.equal(await ids('not-a-day'), 1);
+  });
+
+  describe('the request log of a busy account', () => {
+    let busy: Shop;
+    let reader: Person;
+    const idsOf = (text: string) => [...text.matchAll(/<code id="(req_\w{26})"/g)].map(([, id = '']) => id);
+    const nextOf = (text: string) =>
+      /rel="next" href="([^"]+)"/
+        .exec(text)?.[1]
+        ?.replace(/&#(\d+);/g, (_, code: string) => String.fromCodePoint(Number(code))) ?? null;
+
+    /** Writes `count` requests, `each` milliseconds apart, the last of them a second ago. */
+    async function write(count: number, { each, code }: { each: number; code: string | null }): Promise<string[]> {
+      const { ctx } = gateway;
+      const end = ctx.clock.millis() - 1_000;
+      const rows = Array.from({ length: count }, (_, row) => {
+        const at = end - (count - 1 - row) * each;
+        return { at: new Date(at), id: createUuid(at) };
+      });
+      await ctx.ownerDb.query(
+        `insert into request_log (at, id, holder_id, integration_id, ms, status, route, address, code)
+         select at, id, $3, $4, 1, 400, 'POST /api/v3/preflight', '203.0.113.7', $5
+         from unnest($1::timestamptz[], $2::uuid[]) as row (at, id)`,
+        [rows.map(({ at }) => at), rows.map(({ id }) => id), busy.holderId, busy.id, code],
+      );
+      return rows.map(({ id }) => publicId('req', id));
+    }
+
+    async function readAll(path: string): Promise<string[]> {
+      const found: string[] = [];
+      for (let next: string | null = path; next !== null; ) {
+        const { text } = await reader.get(next);
+        found.push(...idsOf(text));
+        next = nextOf(text);
+        assert.ok(found.length < 1_000, 'the pages never end');
+      }
+      return found;
+    }
+
+    before(async () => {
+      const { ctx } = gateway;
+      busy = await createShop(ctx, 'Busy shop');
+      reader = await addPerson(gateway, busy.holderId, 'developer', 'busy@example.org');
+      await maintainPartitions(ctx, PARTITIONS);
+    });
+
+    test('requests of one millisecond are all on its pages, each once', async () => {
+      const written = await write(120, { each: 0, code: null });
+      assert.deepEqual((await readAll('/console/requests')).sort(), written.sort());
+    });
+
+    test('a filter and an id find what is behind twenty thousand newer requests', async () => {
+      const [oldest = ''] = await write(30_000, { each: 10, code: 'invalid_params' });
+      const rare = await gateway.ctx.ownerDb.query<{ id: string }>(
+        `update request_log set code = 'overdraft' where holder_id = $1 and id = $2 returning id`,
+        [busy.holderId, uuidFromPublicId('req', oldest)],
+      );
+      assert.equal(rare.length, 1);
+      const first = await reader.get('/console/requests?code=overdraft');
+      assert.deepEqual(idsOf(first.text), []);
+      assert.match(first.text, /Searched back to/);
+      assert.deepEqual(await readAll('/console/requests?code=overdraft'), [oldest]);
+      assert.deepEqual(idsOf((await reader.get(`/console/requests?id=${oldest}`)).text), [oldest]);
+    });
   });
 });

@@ -2,7 +2,13 @@
 
 import type { FastifyReply } from 'fastify';
 import { type Integration, listIntegrations } from '../holders/integrations.ts';
-import { KEPT_DAYS, type LoggedRequest, listRequests } from '../holders/request-log.ts';
+import {
+  KEPT_DAYS,
+  type LoggedRequest,
+  listRequestPage,
+  type RequestPage,
+  type RequestPlace,
+} from '../holders/request-log.ts';
 import { listUnverified, type UnverifiedRequest } from '../holders/unverified-requests.ts';
 import { refOf } from '../payments/transactions.ts';
 import { DAY_MS } from '../platform/clock.ts';
@@ -38,7 +44,8 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
   const { ctx, holder, t } = request;
   const integrations = await listIntegrations(ctx.db, holder.id);
   const filter = readFilter(request, integrations);
-  const rows = await findRows(request, filter);
+  const page = await findPage(request, filter);
+  const { rows, lookedBackTo } = page;
   const unverified = await findUnverified(request, filter);
   return renderPage(request, {
     title: t.menu.requests,
@@ -50,7 +57,16 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
       ${familyChips(request, filter)}
       ${filterForm(request, filter, integrations)}
       ${rows.length === 0 ? emptyList(request, filter) : table(request, rows, integrations)}
-      ${pager(request, nextPage(rows, filter))}
+      ${
+        lookedBackTo
+          ? pager(
+              request,
+              nextPage(page, filter),
+              html`${t.transactions.searchedBackTo} ${timeTag(request, lookedBackTo)}`,
+              t.transactions.searchFurther,
+            )
+          : pager(request, nextPage(page, filter))
+      }
       ${unverified.length > 0 && unverifiedSection(request, unverified, integrations)}
     `,
   });
@@ -75,26 +91,29 @@ function readFilter(request: HolderRequest, integrations: readonly Integration[]
   };
 }
 
-/** The moments between which rows are shown: those of a page, of the chosen day, and of what is kept. */
+/** The moments between which rows are shown: those of the chosen day, and of what is kept. */
 function spanOf(request: HolderRequest, { day }: Filter): { since: Date; before: Date | undefined } {
   const { from, to } = rangeOfDays(day, day, zoneOf(request));
-  const page = new Date(Number(queryOf(request, 'before', 16)) || Number.NaN);
-  const ends = [to, Number.isNaN(page.getTime()) ? undefined : page].flatMap((end) => end ?? []);
   const kept = new Date(request.ctx.clock.millis() - KEPT_DAYS * DAY_MS);
-  return {
-    since: from && from > kept ? from : kept,
-    before: ends.length === 0 ? undefined : new Date(Math.min(...ends.map((end) => end.getTime()))),
-  };
+  return { since: from && from > kept ? from : kept, before: to };
 }
 
-function findRows(request: HolderRequest, filter: Filter): Promise<LoggedRequest[]> {
+/** The place that this page follows: milliseconds and the id of the row there. */
+function placeOf(request: HolderRequest): RequestPlace | undefined {
+  const [, millis, id = ''] = /^(\d{1,15})-(req_\w+)$/.exec(queryOf(request, 'before', 60)) ?? [];
+  const uuid = uuidFromPublicId('req', id);
+  return uuid === null ? undefined : { at: new Date(Number(millis)), id: uuid };
+}
+
+function findPage(request: HolderRequest, filter: Filter): Promise<RequestPage> {
   const { ctx, holder } = request;
   const { integration, family, code, id } = filter;
-  return listRequests(
+  return listRequestPage(
     ctx.db,
     holder.id,
     {
       ...spanOf(request, filter),
+      after: placeOf(request),
       integrationId: integration?.id,
       family: family && Number(family),
       code: code || undefined,
@@ -260,10 +279,9 @@ function queryFrom({ integration, family, code, day }: Filter): URLSearchParams 
   return query;
 }
 
-function nextPage(rows: readonly LoggedRequest[], filter: Filter): string | null {
-  const last = rows.at(-1);
-  if (rows.length < PAGE_ROWS || !last) return null;
+function nextPage({ next }: RequestPage, filter: Filter): string | null {
+  if (next === null) return null;
   const query = queryFrom(filter);
-  query.set('before', String(last.at.getTime()));
+  query.set('before', `${next.at.getTime()}-${publicId('req', next.id)}`);
   return `/console/requests?${query.toString()}`;
 }

@@ -8,7 +8,7 @@ import { columns } from '../platform/columns.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
 import { addressOf, type HttpServer } from '../platform/http.ts';
-import { uuidFromPublicId } from '../platform/ids.ts';
+import { timeOfUuid, uuidFromPublicId } from '../platform/ids.ts';
 import { type ArchivedRows, inMonth } from '../platform/months.ts';
 import { maintainPartitions, type PartitionPlan, withPartitions } from '../platform/partitions.ts';
 import { noteKeyUse } from './integration-secrets.ts';
@@ -28,7 +28,7 @@ export const KEPT_DAYS = 30;
 /** Pages and pictures are not logged. */
 const LOGGED = /^\/api\//;
 
-const PARTITIONS: PartitionPlan = { table: 'request_log', span: 'day', ahead: 2, keepMs: KEPT_DAYS * DAY_MS };
+export const PARTITIONS: PartitionPlan = { table: 'request_log', span: 'day', ahead: 2, keepMs: KEPT_DAYS * DAY_MS };
 
 type Entry = {
   at: Date;
@@ -263,7 +263,12 @@ export type RequestFilter = {
   transactionId?: string | undefined;
   since: Date;
   before?: Date | undefined;
+  /** Only what stands after this place of the list. */
+  after?: RequestPlace | undefined;
 };
+
+/** A row of the list, newest first. Many requests have the same moment, so their ids decide. */
+export type RequestPlace = { at: Date; id: string };
 
 /** For an archive: what is left of a month after thirty days. */
 export const REQUEST_ROWS: ArchivedRows = {
@@ -275,6 +280,24 @@ export const REQUEST_ROWS: ArchivedRows = {
 
 /** At most so many rows are read for one page. */
 const SCAN_ROWS = 20_000;
+/** An id contains the moment of its request; the row has that of the answer. */
+const LONGEST_REQUEST_MS = 10 * 60_000;
+const FIRST_PLACE: RequestPlace = { at: new Date('9999-12-31T00:00:00Z'), id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
+
+type RequestSpan = { since: Date; before: Date; after: RequestPlace };
+
+function spanOf({ since, before, after = FIRST_PLACE, id }: RequestFilter): RequestSpan {
+  const starts = [since.getTime()];
+  const ends = [after.at.getTime() + 1, before?.getTime() ?? Number.POSITIVE_INFINITY];
+  if (id !== undefined) {
+    starts.push(timeOfUuid(id) - 1_000);
+    ends.push(timeOfUuid(id) + LONGEST_REQUEST_MS);
+  }
+  return { since: new Date(Math.max(...starts)), before: new Date(Math.min(...ends)), after };
+}
+
+/** $1 holder, $2 to $5 the span. */
+const IN_SPAN = `holder_id = $1 and at >= $2 and at < $3 and (at, id) < ($4, $5::uuid) order by at desc, id desc`;
 
 /** The newest requests of a holder that match the filter. */
 export function listRequests(
@@ -283,17 +306,17 @@ export function listRequests(
   filter: RequestFilter,
   limit: number,
 ): Promise<LoggedRequest[]> {
+  // No index has ids. But the span of one is short, so all of it is read.
+  const rows = filter.id === undefined ? String(SCAN_ROWS) : 'all';
   return reader.query<LoggedRequest>(
     `select at, id, integration_id, transaction_id, ms, status, route, address, code
-     from (select * from request_log where holder_id = $1 and at >= $2 and at < $3 order by at desc limit ${SCAN_ROWS}) r
-     where ($4::bigint is null or integration_id = $4) and ($5::int is null or status / 100 = $5)
-       and ($6::text is null or code = $6) and ($7::text is null or route = $7)
-       and ($8::uuid is null or id = $8) and ($9::uuid is null or transaction_id = $9)
-     order by at desc limit $10`,
+     from (select * from request_log where ${IN_SPAN} limit ${rows}) r
+     where ($6::bigint is null or integration_id = $6) and ($7::int is null or status / 100 = $7)
+       and ($8::text is null or code = $8) and ($9::text is null or route = $9)
+       and ($10::uuid is null or id = $10) and ($11::uuid is null or transaction_id = $11)
+     order by at desc, id desc limit $12`,
     [
-      holderId,
-      filter.since,
-      filter.before ?? 'infinity',
+      ...spanValues(holderId, filter),
       filter.integrationId ?? null,
       filter.family ?? null,
       filter.code ?? null,
@@ -303,4 +326,30 @@ export function listRequests(
       limit,
     ],
   );
+}
+
+function spanValues(holderId: bigint, filter: RequestFilter): unknown[] {
+  const { since, before, after } = spanOf(filter);
+  return [holderId, since, before, after.at, after.id];
+}
+
+/** `lookedBackTo`: how far rows were read, where not all of them were. */
+export type RequestPage = { rows: LoggedRequest[]; next: RequestPlace | null; lookedBackTo: Date | null };
+
+/** One page of them, and the place that the next one follows. */
+export async function listRequestPage(
+  reader: Reader,
+  holderId: bigint,
+  filter: RequestFilter,
+  limit: number,
+): Promise<RequestPage> {
+  const rows = await listRequests(reader, holderId, filter, limit + 1);
+  const shown = rows.slice(0, limit);
+  if (rows.length > limit) return { rows: shown, next: shown.at(-1) ?? null, lookedBackTo: null };
+  const [edge] = await reader.query<RequestPlace>(
+    `select at, id from request_log where ${IN_SPAN} offset ${SCAN_ROWS - 1} limit 1`,
+    spanValues(holderId, filter),
+  );
+  const isCut = edge !== undefined && filter.id === undefined;
+  return { rows: shown, next: isCut ? edge : null, lookedBackTo: isCut ? edge.at : null };
 }
