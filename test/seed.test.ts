@@ -740,6 +740,15 @@ describe('status', () => {
     const { headers } = await client.signed(PATHS.statusV2, { id: await paidCollection() });
     assert.match(textOf(headers.deprecation), /^@\d+$/);
     assert.match(textOf(headers.link), /\/api\/v3\/get-unified-transaction-status>; rel="successor-version"$/);
+    const broken = await gateway.app.inject({
+      method: 'POST',
+      url: PATHS.statusV2,
+      headers: { 'content-type': 'application/json' },
+      payload: '{',
+    });
+    assert.equal(broken.statusCode, 400);
+    assert.equal(broken.headers.deprecation, headers.deprecation);
+    assert.match(String(broken.headers.link), /rel="successor-version".*rel="help"/);
   });
 
   test('v2 takes an optional X-API-Key, which must be a live token of the same integration', async () => {

@@ -36,6 +36,11 @@ function statusV2Route(
   app.post(
     '/api/v2/get-unified-transaction-status',
     {
+      // Before the body is read: what is refused there is superseded too.
+      onRequest: (_request, reply, done) => {
+        void reply.headers({ Deprecation: `@${V2_DEPRECATED_AT}`, Link: successor });
+        done();
+      },
       schema: {
         summary: 'Get transaction status (superseded by v3)',
         description:
@@ -56,9 +61,8 @@ function statusV2Route(
         },
       },
     },
-    (request, reply) => {
-      void reply.headers({ Deprecation: `@${V2_DEPRECATED_AT}`, Link: successor });
-      return handleSigned(ctx, messages, signedCall(request, reply), async (signed, own) => {
+    (request, reply) =>
+      handleSigned(ctx, messages, signedCall(request, reply), async (signed, own) => {
         await requireOwnApiKey(ctx, request.headers['x-api-key'], signed, messages.notVerified);
         try {
           const { id } = statusV2Params.require(signed.params, { message: messages.badParams });
@@ -71,8 +75,7 @@ function statusV2Route(
             throw new Problem('transaction_not_found', { status: 400, message: messages.badParams });
           throw error;
         }
-      });
-    },
+      }),
   );
 }
 
