@@ -12,7 +12,7 @@ import type { Transaction } from '../payments/transactions.ts';
 import { DAY_MS } from '../platform/clock.ts';
 import { listBreaks } from './breaks.ts';
 import { changeCloseRule, createCalendar } from './calendar.ts';
-import { listCloses, prepareClose, reopenClose, signClose } from './closes.ts';
+import { currenciesOf, listCloses, prepareClose, reopenClose, signClose } from './closes.ts';
 import { applyEffects } from './effects.ts';
 
 const AMINA = { memberId: null, name: 'amina@example.org' };
@@ -166,6 +166,46 @@ describe('a day of a connection', () => {
     await signClose(ctx, AMINA, { ...SECOND, balance: balance + missing.amount });
     base.clock.advance(1_000);
     assert.equal((await listCloses(ctx.db, CONNECTION, 10)).filter(({ in_force: holds }) => holds).length, 2);
+    assert.deepEqual(await found(), []);
+  });
+
+  test('a day on which nothing moved at the operator is closed, although the fees of the day before were booked on it', async () => {
+    const third = { ...FIRST, day: '2026-03-04' };
+    const quiet = { ...FIRST, day: '2026-03-05' };
+    const collection = await books.collect();
+    await books.see(collection, paid(collection));
+    const [, second] = (await listCloses(ctx.db, CONNECTION, 10)).toReversed().filter(({ in_force: holds }) => holds);
+    const balance = (second?.closing_theirs ?? 0n) + collection.amount - 300n;
+    await addStatement(base, 'third', [
+      { gross: collection.amount, receipt: `R-${collection.id}`, fee: 300n, balance },
+    ]);
+    base.clock.advance(DAY_MS);
+    await prepareClose(ctx, third);
+    await applyEffects(ctx, AMINA, spanOf(third.day));
+    await signClose(ctx, AMINA, third);
+    base.clock.advance(DAY_MS);
+    assert.deepEqual(await currenciesOf(ctx.db, CONNECTION, quiet.day), [CURRENCY]);
+    const day = await prepareClose(ctx, quiet);
+    assert.deepEqual([day.problems, day.lines, day.balanceSource], [[], 0, 'unchanged']);
+    await signClose(ctx, AMINA, quiet);
+    assert.deepEqual(await found(), []);
+  });
+
+  test('a day whose statement was forgotten is not closed, unless a person has read that the balance is the same', async () => {
+    const day = { ...FIRST, day: '2026-03-06' };
+    const [last] = await listCloses(ctx.db, CONNECTION, 1);
+    const balance = last?.closing_theirs ?? 0n;
+    // What came in and what went out are the same: the balance of our ledger does not tell that something moved.
+    const collection = await books.collect({ fee: 0n });
+    await books.see(collection, paid(collection));
+    const refund = await books.refund(collection, null);
+    await books.see(refund, paid(refund));
+    base.clock.advance(DAY_MS);
+    await assert.rejects(signClose(ctx, AMINA, day), /There is no line of a statement/);
+    assert.deepEqual(await listBreaks(ctx.db, { status: 'open', day: day.day }, 10), []);
+    const wrong = await prepareClose(ctx, { ...day, balance: balance + 1n });
+    assert.match(wrong.problems.join(' '), /does not add up/);
+    await signClose(ctx, AMINA, { ...day, balance });
     assert.deepEqual(await found(), []);
   });
 });

@@ -22,7 +22,7 @@ import {
   MAX_CLOSE_ITEMS,
 } from './close-figures.ts';
 import { IN_FORCE, lockDays } from './closed-days.ts';
-import { reconcile, requireLines } from './matching.ts';
+import { reconcile } from './matching.ts';
 
 const MIN_REASON = 3;
 
@@ -65,15 +65,11 @@ export type Close = {
 
 /** The picture of a day, and what keeps it from being signed. The day is compared first, as a whole. */
 export async function prepareClose(ctx: Context, request: CloseRequest): Promise<PreparedClose> {
-  const { connection, currency, day } = request;
+  const { connection, currency, day, balance } = request;
   const { from, to } = (await openCalendar(ctx.db, connection)).spanOf(day);
-  // A day on which nothing moved has no lines; on any other one the statement must be there.
-  const [before, after] = [
-    await clearingAt(ctx.db, connection, currency, from),
-    await clearingAt(ctx.db, connection, currency, to),
-  ];
-  if (before !== after) await requireLines(ctx.db, connection, { from, to });
-  await reconcile(ctx, { connection, from, to, isWhole: true });
+  // A balance that a person read must follow from the day before: a statement that was forgotten shows.
+  const mayBeEmpty = balance !== undefined && (await findPrevious(ctx.db, connection, currency)) !== null;
+  await reconcile(ctx, { connection, from, to, isWhole: true, mayBeEmpty });
   return await describeDay(ctx, ctx.db, request);
 }
 
@@ -203,10 +199,14 @@ export function listCloseItems(reader: Reader, { connection, currency, number }:
   );
 }
 
-/** The currencies in which lines count on a day. */
+/** The currencies in which lines count on a day; of a day without lines, those of the days that were signed before it. */
 export async function currenciesOf(reader: Reader, connection: string, day: string): Promise<string[]> {
   const rows = await reader.query<{ currency: string }>(
-    'select distinct currency from statement_matches where connection = $1 and day = $2 order by currency',
+    `with counted as (select distinct currency from statement_matches where connection = $1 and day = $2)
+     select currency from counted
+     union
+     select c.currency from closes c where c.connection = $1 and c.day < $2 and ${IN_FORCE} and not exists (select from counted)
+     order by currency`,
     [connection, day],
   );
   return rows.map((row) => row.currency);

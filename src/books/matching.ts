@@ -53,6 +53,8 @@ export type ReconcileRequest = {
   to: Date;
   /** A person says that the statement of the span is whole. Otherwise it reaches as far as its newest line. */
   isWhole?: boolean;
+  /** A person has read at the operator that its account did not move: what has no line has none. */
+  mayBeEmpty?: boolean;
   onProgress?: (stage: string, rows: number) => void;
 };
 
@@ -107,6 +109,7 @@ export async function reconcile(
   if (since) await matchLate(work, since);
   await matchOpen(work);
   await searchOpen(work);
+  if (request.isWhole && !request.mayBeEmpty) await requireStatement(work);
   await compareLines(work);
   await compareMoves(work);
   await comparePage(work, (tx) => compareFees(tx, connection, days, ctx.clock.now()));
@@ -155,15 +158,37 @@ export async function compareBreaks(
 }
 
 /** A span without any line has no statement: everything would be missing in it. */
-export async function requireLines(reader: Reader, connection: string, { from, to }: CloseSpan): Promise<void> {
+async function requireLines(reader: Reader, connection: string, span: CloseSpan): Promise<void> {
+  if (await hasLines(reader, connection, span)) return;
+  const [from, to] = [span.from.toISOString(), span.to.toISOString()];
+  throw new Problem('not_found', {
+    message: `There is no line of a statement of ${connection} from ${from} to ${to}. Import it first.`,
+  });
+}
+
+async function hasLines(reader: Reader, connection: string, { from, to }: CloseSpan): Promise<boolean> {
   const rows = await reader.query(
     'select from statement_lines where connection = $1 and occurred_at >= $2 and occurred_at < $3 limit 1',
     [connection, from, to],
   );
-  if (rows.length === 0)
-    throw new Problem('not_found', {
-      message: `There is no line of a statement of ${connection} from ${from.toISOString()} to ${to.toISOString()}. Import it first.`,
-    });
+  return rows.length > 0;
+}
+
+/**
+ * On a day on which nothing moved at the operator there is no line, and our ledger may move all the same: the fees of the day before
+ * are booked, its statement is applied. Only what no line explains says that the statement was forgotten.
+ */
+async function requireStatement(work: Work): Promise<void> {
+  const { ctx, connection, span, days } = work;
+  if (await hasLines(ctx.db, connection, span)) return;
+  let after: ClearingPosition | null = null;
+  do {
+    const page: Awaited<ReturnType<typeof pageClearing>> = await pageClearing(ctx.db, connection, span, after, PAGE);
+    const { found } = await findInGroups(work, page.transactionIds);
+    if (found.some(({ kind, day }) => kind === 'missing_with_them' && day >= days.first && day <= days.last))
+      await requireLines(ctx.db, connection, span);
+    after = page.last;
+  } while (after !== null);
 }
 
 /** From the oldest to the newest line. */
@@ -308,6 +333,19 @@ async function comparedByLines(
 async function compareGroups(work: Work, ids: string[], alone: readonly MatchedLine[]): Promise<void> {
   if (ids.length === 0 && alone.length === 0) return;
   const { ctx, connection } = work;
+  const { groups, found } = await findInGroups(work, ids);
+  const unknown = alone
+    .filter((line) => line.moved !== 0n)
+    .map((line): WantedBreak => ({ ...unknownLine(line), transactionId: null }));
+  const lineKeys = [...alone, ...groups.flatMap(({ lines }) => lines)].map(({ lineKey }) => lineKey);
+  const transactionIds = groups.flatMap((group) => group.ids);
+  const comparison = { connection, kinds: GROUP_KINDS, transactionIds, lineKeys, wanted: [...unknown, ...found] };
+  await comparePage(work, (tx) => syncBreaks(tx, comparison, ctx.clock.now()));
+}
+
+/** What does not agree about some payments. Nothing is written. */
+async function findInGroups(work: Work, ids: string[]): Promise<{ groups: Group[]; found: WantedBreak[] }> {
+  const { ctx, connection } = work;
   const groups = await readGroups(ctx.db, connection, ids);
   const all = [...groups.values()];
   const transactions = all.flatMap((group) => group.subject?.id ?? []);
@@ -315,20 +353,15 @@ async function compareGroups(work: Work, ids: string[], alone: readonly MatchedL
   const cases = all.flatMap((group) => group.ids).filter((id) => !known.has(id));
   const moves = await readClearingMoves(ctx.db, connection, { transactions, cases });
   const movesOf = Map.groupBy(moves, (move) => move.transactionId);
-  const wanted: WantedBreak[] = alone
-    .filter((line) => line.moved !== 0n)
-    .map((line) => ({ ...unknownLine(line), transactionId: null }));
+  const found: WantedBreak[] = [];
   for (const [id, group] of groups) {
     const own = group.ids.flatMap((each) =>
       (movesOf.get(each) ?? []).map((move) => toGroupMove(work, move, group.held.includes(each) ? 'payment' : null)),
     );
     const isOpen = group.subject?.status === 'pending' || group.subject?.status === 'processing';
-    for (const found of compareGroup(group.lines, own, isOpen)) wanted.push({ ...found, transactionId: id });
+    for (const each of compareGroup(group.lines, own, isOpen)) found.push({ ...each, transactionId: id });
   }
-  const lineKeys = [...alone, ...all.flatMap(({ lines }) => lines)].map(({ lineKey }) => lineKey);
-  const transactionIds = all.flatMap((group) => group.ids);
-  const comparison = { connection, kinds: GROUP_KINDS, transactionIds, lineKeys, wanted };
-  await comparePage(work, (tx) => syncBreaks(tx, comparison, ctx.clock.now()));
+  return { groups: all, found };
 }
 
 async function comparePage(
