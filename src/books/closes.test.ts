@@ -208,4 +208,26 @@ describe('a day of a connection', () => {
     await signClose(ctx, AMINA, { ...day, balance });
     assert.deepEqual(await found(), []);
   });
+
+  test('the closing balance of a file is that of the day of its newest line, and a line on the cut-off is of the day that begins', async () => {
+    const monday = { ...FIRST, currency: 'KES' };
+    const at = (time: string) => ({ occurredAt: new Date(time), currency: 'KES' });
+    const close = (name: string, balance: bigint) =>
+      base.ownerDb.query('update statement_files set closing_balance = $2 where name = $1', [name, balance]);
+    await addStatement(base, 'kes', [
+      { gross: 100_000n, receipt: 'K-1', ...at('2026-03-02T10:00:00Z') },
+      { gross: 20_000n, receipt: 'K-2', ...at('2026-03-03T00:00:00Z') },
+    ]);
+    await close('kes', 520_000n);
+    const first = await prepareClose(ctx, monday);
+    assert.deepEqual([first.closingTheirs, first.linesIn], [null, 100_000n]);
+    await signClose(ctx, AMINA, { ...monday, balance: 500_000n });
+    // The file of the morning comes after that of the afternoon.
+    await addStatement(base, 'kes, afternoon', [{ gross: 3_000n, receipt: 'K-4', ...at('2026-03-03T15:00:00Z') }]);
+    await close('kes, afternoon', 527_000n);
+    await addStatement(base, 'kes, morning', [{ gross: 4_000n, receipt: 'K-3', ...at('2026-03-03T09:00:00Z') }]);
+    await close('kes, morning', 524_000n);
+    const second = await prepareClose(ctx, { ...monday, day: SECOND.day });
+    assert.deepEqual([second.problems, second.closingTheirs, second.balanceSource], [[], 527_000n, 'file']);
+  });
 });

@@ -254,9 +254,10 @@ async function findBalance(
   if (last) return { balance: last.balance, source: 'line' };
   const [file] = await reader.query<{ closing_balance: bigint }>(
     `select f.closing_balance from statement_files f
+     cross join lateral (select max(l.occurred_at) as at from statement_lines l where l.file_id = f.id) as newest
      where f.connection = $1 and f.closing_balance is not null and (f.currency is null or f.currency = $2)
-       and (select max(l.occurred_at) from statement_lines l where l.file_id = f.id) between $3 and $4
-     order by f.id desc limit 1`,
+       and newest.at >= $3 and newest.at < $4
+     order by newest.at desc, f.id desc limit 1`,
     [connection, currency, from, to],
   );
   if (file) return { balance: file.closing_balance, source: 'file' };
