@@ -209,7 +209,7 @@ describe('a day of a connection', () => {
     assert.deepEqual(await found(), []);
   });
 
-  test('the closing balance of a file is that of the day of its newest line, and a line on the cut-off is of the day that begins', async () => {
+  test('the balance of a file is that of the day of its newest line; a line on the cut-off is of the day that begins', async () => {
     const monday = { ...FIRST, currency: 'KES' };
     const at = (time: string) => ({ occurredAt: new Date(time), currency: 'KES' });
     const close = (name: string, balance: bigint) =>

@@ -5,6 +5,8 @@ import type { Actor } from '../holders/audit.ts';
 import { findHolder } from '../holders/holders.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import type { PaymentEngine } from '../payments/engine.ts';
+import { DAY_MS } from '../platform/clock.ts';
+import type { Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { failpoint } from '../platform/failpoint.ts';
 import { dayIn } from '../platform/time-zones.ts';
@@ -41,4 +43,25 @@ async function settleOne(
   failpoint('settlement-scheduled');
   const next = nextSettlement(rule, holder.time_zone, ctx.clock.now());
   await ctx.db.transaction((tx) => advanceRule(tx, rule, next));
+}
+
+/**
+ * After a restore: what was settled since the backup is unknown here, and its money is in the wallets again. No schedule takes money
+ * for a day, so that people can compare first. Returns how many wait.
+ */
+export async function postponeSchedules(tx: Tx, at: Date): Promise<number> {
+  const [table] = await tx.query<{ exists: boolean }>(`select to_regclass('settlement_rules') is not null as exists`);
+  // A backup from before there were settlements.
+  if (!table?.exists) return 0;
+  const until = new Date(at.getTime() + DAY_MS);
+  for (let postponed = 0; ; ) {
+    const rules = await listDueRules(tx, until, RULES_PER_PASS);
+    if (rules.length === 0) return postponed;
+    for (const rule of rules) {
+      const holder = await findHolder(tx, rule.holder_id);
+      if (!holder) throw new Error(`the holder ${rule.holder_id} of a settlement rule is unknown`);
+      await advanceRule(tx, rule, nextSettlement(rule, holder.time_zone, until));
+    }
+    postponed += rules.length;
+  }
 }

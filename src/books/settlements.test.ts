@@ -9,6 +9,7 @@ import { createTestContext, type TestContext } from '../../test/harness.ts';
 import { CURRENCY, silentRail, withPayments } from '../../test/payments.ts';
 import { createShop } from '../../test/shop.ts';
 import { createRandom } from '../../test/simulation/random.ts';
+import { finishRestore } from '../commands/finish-restore.ts';
 import { setPayoutApproval } from '../holders/approval-rules.ts';
 import { type Actor, COMMAND_LINE } from '../holders/audit.ts';
 import { addMember } from '../holders/members.ts';
@@ -22,7 +23,7 @@ import { setHolderStatus } from '../payments/holder-status.ts';
 import { approvePayout } from '../payments/order-decisions.ts';
 import { setReserveRule } from '../payments/rolling-reserve.ts';
 import { findTransaction, refOf } from '../payments/transactions.ts';
-import { DAY_MS } from '../platform/clock.ts';
+import { DAY_MS, HOUR_MS } from '../platform/clock.ts';
 import { NO_HOLDER } from '../platform/ids.ts';
 import { addBankAccount, balanceAtBank, requireBankAccount } from './bank-accounts.ts';
 import { listBreaks } from './breaks.ts';
@@ -439,6 +440,27 @@ describe('a schedule', () => {
     assert.equal(await settleDue(ctx, ENGINE), 0);
     assert.ok(((await findSettlementRule(ctx.db, holderId, CURRENCY))?.next_at ?? new Date(0)) > ctx.clock.now());
     assert.deepEqual(await differencesOf(base), []);
+  });
+
+  test('after a restore it waits for a day: what was due since the backup may have been settled', async () => {
+    const shop = await createShop(ctx, 'Restored');
+    const { holderId } = shop;
+    await rule({ ...TO_BANK, schedule: 'daily' }, holderId);
+    await collected(70_000n, shop);
+    base.clock.advance(DAY_MS);
+    const restoredAt = ctx.clock.now();
+    const { postponed } = await base.ownerDb.transaction((tx) => finishRestore(tx, restoredAt, null));
+    assert.ok(postponed > 0);
+    const taken = async () => (await listSettlements(ctx.db, { holderId })).length;
+    for (const hours of [0, 12, 11]) {
+      base.clock.advance(hours * HOUR_MS);
+      await settleDue(ctx, ENGINE);
+      assert.equal(await taken(), 0);
+    }
+    base.clock.advance(DAY_MS);
+    await settleDue(ctx, ENGINE);
+    await settleDue(ctx, ENGINE);
+    assert.equal(await taken(), 1);
   });
 
   test('knows its days in the zone of the holder', () => {

@@ -100,14 +100,18 @@ export function afterRestoreCommand(command: Command, terminal: Terminal): void 
 /** For a database that came back by other means than `simbi restore`. */
 async function afterRestore(terminal: Terminal, options: { json?: boolean; yes?: boolean }): Promise<void> {
   await confirm(terminal, options, 'Everybody must sign in again, and open payments are asked about first.');
-  const { askedFirst, ended } = await withContext(terminal, async (ctx) => {
+  const { askedFirst, ended, postponed } = await withContext(terminal, async (ctx) => {
     const at = await ctx.databaseTime.now();
     return ctx.db.transaction((tx) => finishRestore(tx, at, null));
   });
   const sentence = `${askedFirst} payments are open. Their operators are asked before anything is done.`;
   print(terminal, options, { asked_again: askedFirst, ended }, sentence);
+  if (postponed > 0) terminal.say(postponedSentence(postponed));
   terminal.say(CREDENTIALS_WARNING);
 }
+
+const postponedSentence = (count: number) =>
+  `${count} settlements by schedule wait for a day. Compare first what was settled since the backup.`;
 
 async function backup(terminal: Terminal, version: string, given: string, options: BackupOptions): Promise<void> {
   const path = resolve(given);
@@ -229,7 +233,7 @@ async function restore(terminal: Terminal, given: string, options: RestoreOption
     await admitServiceLogin(database.ownerUrl, database.url);
     bar.end();
     const verification = await verify(config, database.url, terminal);
-    const { askedFirst = 0, ended = null } = finished[0] ?? {};
+    const { askedFirst = 0, ended = null, postponed = 0 } = finished[0] ?? {};
     const data = { ...describe(restored), restored: true, ledger_ok: verification.ok, asked_again: askedFirst, ended };
     print(terminal, options, data, linesOf(restored));
     for (const { sentence } of verification.differences) terminal.say(`DIFFERS  ${sentence}`);
@@ -237,6 +241,7 @@ async function restore(terminal: Terminal, given: string, options: RestoreOption
       say(
         `${askedFirst} payments were open when the backup was made. Their operators are asked before anything is done.`,
       );
+    if (postponed > 0) say(postponedSentence(postponed));
     say(CREDENTIALS_WARNING);
     terminal.say(
       verification.ok
