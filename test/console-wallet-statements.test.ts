@@ -72,6 +72,11 @@ describe('statements in the console', () => {
     const file = await late.get('/console/balances/KES/months/2026-03-01');
     assert.equal(createHash('sha256').update(file.text).digest('hex'), sha256);
     assert.match(page.text, /Monthly statements[\s\S]*2026-03/);
+    const links = page.text.replaceAll('&#61;', '=');
+    assert.match(links, /months\/2026-03-01\?format=xlsx[\s\S]*months\/2026-03-01\?format=pdf/);
+    const pdf = await late.get('/console/balances/KES/months/2026-03-01?format=pdf');
+    assert.match(pdf.headers.get('content-disposition') ?? '', /statement-KES-2026-03-01-2026-03-31\.pdf/);
+    assert.match(pdf.text, /^%PDF-/);
     const queued = async () => {
       await notifyMembers(gateway.ctx);
       const [row] = await gateway.ctx.db.query<{ count: bigint }>(

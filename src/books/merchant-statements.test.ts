@@ -36,7 +36,13 @@ import { createHolderUuid } from '../platform/ids.ts';
 import { MAX_PDF_LINES, type StatementFormat, writeStatement } from './merchant-statement-files.ts';
 import { winAnsi } from './merchant-statement-pdf.ts';
 import { type MerchantStatement, prepareStatement, sumTotals } from './merchant-statements.ts';
-import { listMonthlyStatements, makeMonthlyStatements, pastMonth, readMonthlyCsv } from './monthly-statements.ts';
+import {
+  listMonthlyStatements,
+  makeMonthlyStatements,
+  monthOf,
+  pastMonth,
+  readMonthlyCsv,
+} from './monthly-statements.ts';
 import { writeWorkbook } from './xlsx-writer.ts';
 
 /** More by hand: STATEMENT_LINES=1000000. */
@@ -417,6 +423,29 @@ describe('monthly statements', () => {
     assert.equal(BigInt(file.length), made.bytes);
     assert.deepEqual(file, await read(await prepareStatement(ctx, holder, MARCH), 'csv'));
     await assert.rejects(ctx.ownerDb.query('delete from monthly_statement_parts'), /append/i);
+  });
+
+  test('a month begins where the one before ended, also after the holder has chosen another zone', async () => {
+    ctx.clock.set(new Date('2026-04-30T22:30:00Z'));
+    const holder = await newHolder();
+    await book(sandboxTopUp(fact(holder, 100n, 0n)));
+    ctx.clock.set(new Date('2026-05-31T21:30:00Z'));
+    // June in Nairobi, May in UTC.
+    await book(sandboxTopUp(fact(holder, 7_000n, 0n)));
+    ctx.clock.set(new Date('2026-05-31T23:30:00Z'));
+    while ((await makeMonthlyStatements(ctx)) > 0);
+    await ctx.db.query(`update holders set time_zone = 'UTC' where id = $1`, [holder.id]);
+    ctx.clock.set(new Date('2026-07-01T02:00:00Z'));
+    while ((await makeMonthlyStatements(ctx)) > 0);
+    const [june, may] = await listMonthlyStatements(ctx.db, holder.id);
+    assert.deepEqual([may?.time_zone, june?.time_zone], ['Africa/Nairobi', 'UTC']);
+    assert.deepEqual([may?.closing, june?.opening, june?.closing], [100n, 100n, 7_100n]);
+    // In another format it is the same month as in the file that was stored.
+    for (const stored of [may, june]) {
+      const then = { ...holder, time_zone: stored?.time_zone ?? '' };
+      const made = await prepareStatement(ctx, then, await monthOf(ctx.db, then, 'KES', stored?.month ?? ''));
+      assert.deepEqual([made.opening, made.closing], [stored?.opening, stored?.closing]);
+    }
   });
 
   test('a wallet without money has none, and the month before January is December', async () => {

@@ -80,7 +80,13 @@ const LINE_KINDS: Partial<Record<TransferKind, WalletLineKind>> = {
 export type StatementHolder = { readonly id: bigint; readonly name: string; readonly time_zone: string };
 
 /** Whole days (2026-11-14) in the zone of the holder, both included. */
-export type StatementPeriod = { readonly currency: string; readonly firstDay: string; readonly lastDay: string };
+export type StatementPeriod = {
+  readonly currency: string;
+  readonly firstDay: string;
+  readonly lastDay: string;
+  /** Where the statement before it ended, in another zone. Left out: where the first day begins. */
+  readonly beginsAt?: Date;
+};
 
 /** `net` is what the wallet gained; `gross` + `fee` = `net`, so a fee that was paid is negative. */
 type LineMoney = { gross: bigint; fee: bigint; net: bigint };
@@ -126,11 +132,11 @@ export async function prepareStatement(
   holder: StatementHolder,
   period: StatementPeriod,
 ): Promise<MerchantStatement> {
-  const { currency, firstDay, lastDay } = period;
+  const { currency, firstDay, lastDay, beginsAt } = period;
   if (firstDay > lastDay) throw invalid('to', 'to must be the same day as from, or a later one.');
   if (addDays(firstDay, MAX_DAYS) <= lastDay) throw invalid('to', `A statement covers at most ${MAX_DAYS} days.`);
   const span = {
-    from: startOfDay(holder.time_zone, firstDay),
+    from: beginsAt ?? startOfDay(holder.time_zone, firstDay),
     to: startOfDay(holder.time_zone, addDays(lastDay, 1)),
   };
   const [wallet] = await balancesOf(ctx.db, holder.id, { currency });

@@ -9,9 +9,9 @@ import { HOUR_MS } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { perProcess } from '../platform/memory.ts';
-import { addDays, dayIn } from '../platform/time-zones.ts';
+import { addDays, dayIn, startOfDay } from '../platform/time-zones.ts';
 import { writeStatement } from './merchant-statement-files.ts';
-import { type MerchantStatement, prepareStatement, sumTotals } from './merchant-statements.ts';
+import { type MerchantStatement, prepareStatement, type StatementPeriod, sumTotals } from './merchant-statements.ts';
 
 /** Holders of one pass. A pass begins where the one before ended. */
 const HOLDERS_PER_PASS = 50;
@@ -99,13 +99,13 @@ export async function makeMonthlyStatements(ctx: Context): Promise<number> {
 }
 
 async function makeStatementsOf(ctx: Context, holder: Holder): Promise<number> {
-  const { firstDay, lastDay } = pastMonth(holder.time_zone, new Date(ctx.clock.millis() - AFTER_MONTH_MS));
+  const { firstDay } = pastMonth(holder.time_zone, new Date(ctx.clock.millis() - AFTER_MONTH_MS));
   const wallets = await balancesOf(ctx.db, holder.id);
   let made = 0;
   for (const { currency } of wallets) {
     if (await findMonthlyStatement(ctx.db, holder.id, currency, firstDay)) continue;
     try {
-      const statement = await prepareStatement(ctx, holder, { currency, firstDay, lastDay });
+      const statement = await prepareStatement(ctx, holder, await monthOf(ctx.db, holder, currency, firstDay));
       // A wallet that had no money yet has no statement.
       if (statement.lines === 0 && statement.opening === 0n) continue;
       if (await ctx.db.transaction((tx) => storeStatement(tx, ctx, statement))) made++;
@@ -115,6 +115,21 @@ async function makeStatementsOf(ctx: Context, holder: Holder): Promise<number> {
     }
   }
   return made;
+}
+
+/** A month of a wallet. It begins where the statement of the month before ended, also if the holder has chosen another zone since. */
+export async function monthOf(
+  reader: Reader,
+  { id, time_zone: zone }: Pick<Holder, 'id' | 'time_zone'>,
+  currency: string,
+  firstDay: string,
+): Promise<StatementPeriod> {
+  const lastDay = addDays(`${addDays(firstDay, 31).slice(0, 7)}-01`, -1);
+  const before = await findMonthlyStatement(reader, id, currency, `${addDays(firstDay, -1).slice(0, 7)}-01`);
+  const period = { currency, firstDay, lastDay };
+  return !before || before.time_zone === zone
+    ? period
+    : { ...period, beginsAt: startOfDay(before.time_zone, firstDay) };
 }
 
 /** The month before the one of this moment. */

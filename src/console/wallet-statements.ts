@@ -9,11 +9,12 @@ import {
   statementName,
   writeStatement,
 } from '../books/merchant-statement-files.ts';
-import { prepareStatement } from '../books/merchant-statements.ts';
+import { prepareStatement, type StatementHolder, type StatementPeriod } from '../books/merchant-statements.ts';
 import {
   findMonthlyStatement,
   listMonthlyStatements,
   type MonthlyStatement,
+  monthOf,
   pastMonth,
   readMonthlyCsv,
 } from '../books/monthly-statements.ts';
@@ -131,8 +132,7 @@ export async function monthlySection(request: HolderRequest, currency: string): 
 
 function monthRow(request: HolderRequest, each: MonthlyStatement) {
   const texts = request.t.balances.statements;
-  const path = `/console/balances/${each.currency}`;
-  const query = `from=${each.month}&to=${lastDayOf(each.month)}`;
+  const path = `/console/balances/${each.currency}/months/${each.month}`;
   return [
     who(
       each.month.slice(0, 7),
@@ -142,34 +142,43 @@ function monthRow(request: HolderRequest, each: MonthlyStatement) {
     money(request, each.net, each.currency),
     money(request, each.closing, each.currency),
     html`
-      <a href="${path}/months/${each.month}" download>CSV</a>
-      <a href="${path}/statement?${query}&format=xlsx" download>XLSX</a>
-      <a href="${path}/statement?${query}&format=pdf" download>PDF</a>
+      <a href="${path}" download>CSV</a>
+      <a href="${path}?format=xlsx" download>XLSX</a>
+      <a href="${path}?format=pdf" download>PDF</a>
     `,
   ];
 }
 
-function lastDayOf(month: string): string {
-  return addDays(`${addDays(month, 31).slice(0, 7)}-01`, -1);
-}
+const formatOf = (request: HolderRequest): StatementFormat =>
+  STATEMENT_FORMATS.find((each) => each === queryOf(request, 'format', 8)) ?? 'csv';
 
 async function downloadStatement(request: HolderRequest): Promise<FastifyReply> {
-  const { ctx, t, holder, language } = request;
+  const { ctx, t, holder } = request;
   const currency = paramOf(request, 'currency');
   const texts = t.balances.statements;
   const [from, to] = [queryOf(request, 'from', 10), queryOf(request, 'to', 10)];
-  const format: StatementFormat = STATEMENT_FORMATS.find((each) => each === queryOf(request, 'format', 8)) ?? 'csv';
+  const format = formatOf(request);
   const areDays = isCalendarDay(from) && isCalendarDay(to) && from <= to;
   if (!areDays || Number(to.slice(0, 4)) - Number(from.slice(0, 4)) >= MAX_YEARS)
     throw new Problem('invalid_params', { message: texts.wrongDays });
   const [wallet] = await balancesOf(ctx.db, holder.id, { currency });
   if (!wallet) throw new Problem('not_found', { message: t.balances.notFound });
-  const statement = await prepareStatement(ctx, holder, { currency, firstDay: from, lastDay: to });
+  return sendStatement(request, holder, { currency, firstDay: from, lastDay: to }, format);
+}
+
+async function sendStatement(
+  request: HolderRequest,
+  holder: StatementHolder,
+  period: StatementPeriod,
+  format: StatementFormat,
+): Promise<FastifyReply> {
+  const { ctx, t, language } = request;
+  const statement = await prepareStatement(ctx, holder, period);
   const most = exceededLines(statement, format);
   if (most !== null) {
     const number = new Intl.NumberFormat(numberLocale(language));
     throw new Problem('invalid_params', {
-      message: texts.tooLong(format.toUpperCase(), number.format(most), number.format(statement.lines)),
+      message: t.balances.statements.tooLong(format.toUpperCase(), number.format(most), number.format(statement.lines)),
     });
   }
   const progress = request.services.exports.start(holder.id, queryOf(request, 'export', 40) || newExportId());
@@ -182,6 +191,7 @@ async function downloadStatement(request: HolderRequest): Promise<FastifyReply> 
   return sendFile(request, file.name, file.contentType, file.content);
 }
 
+/** The stored file; in another format the same month, with its days as they were counted then. */
 async function downloadMonth(request: HolderRequest): Promise<FastifyReply> {
   const { ctx, t, holder } = request;
   const month = paramOf(request, 'month');
@@ -189,7 +199,11 @@ async function downloadMonth(request: HolderRequest): Promise<FastifyReply> {
     ? await findMonthlyStatement(ctx.db, holder.id, paramOf(request, 'currency'), month)
     : null;
   if (!found) throw new Problem('not_found', { message: t.balances.notFound });
-  const name = statementName({ currency: found.currency, firstDay: month, lastDay: lastDayOf(month) }, 'csv');
+  const then = { ...holder, time_zone: found.time_zone };
+  const period = await monthOf(ctx.db, then, found.currency, month);
+  const format = formatOf(request);
+  if (format !== 'csv') return sendStatement(request, then, period, format);
+  const name = statementName(period, 'csv');
   const content = Readable.from(readMonthlyCsv(ctx.db, holder.id, found), { objectMode: false });
   return sendFile(request, name, 'text/csv; charset=utf-8', content);
 }
