@@ -15,9 +15,10 @@ import { openDispute } from '../payments/disputes.ts';
 import { listEvidence } from '../payments/evidence.ts';
 import { findTransaction, refOf, type Transaction } from '../payments/transactions.ts';
 import { DAY_MS } from '../platform/clock.ts';
+import { approveProposal, proposeForBreaks } from './break-proposals.ts';
 import { listBreaks } from './breaks.ts';
 import { openCalendar } from './calendar.ts';
-import { applyEffects, planEffects } from './effects.ts';
+import { applyEffects, bookFeesOfDay, planEffects } from './effects.ts';
 import { listMargins } from './margin.ts';
 import { reconcile } from './matching.ts';
 
@@ -230,5 +231,33 @@ describe('applying a statement', () => {
     assert.deepEqual(rules, { none: 1 });
     await assert.rejects(applyEffects(ctx, COMMAND_LINE, span), /Only 0 of 1 payments in KES/);
     assert.notEqual(CURRENCY, 'KES');
+  });
+
+  test('a day with one unknown payment is decided by two people, and can be closed', async () => {
+    base.clock.advance(DAY_MS);
+    await addStatement(base, 'alone', [{ gross: 8_000n, receipt: 'ALONE-1', fee: 100n }]);
+    const span = await today();
+    const { days } = await reconcile(ctx, span);
+    await assert.rejects(applyEffects(ctx, COMMAND_LINE, span), /Only 0 of 1 payments in UGX.*two people/);
+    await assert.rejects(bookFeesOfDay(ctx, COMMAND_LINE, CONNECTION, days.first), /Only 0 of 1/);
+    const [stray] = await listBreaks(ctx.db, { day: days.first, kind: 'missing_with_us', status: 'open' }, 10);
+    const { first, second } = await addTwoPeople(ctx);
+    const request = { action: 'suspense', reason: 'of a payer', breakIds: [stray?.id ?? ''] } as const;
+    const proposal = await proposeForBreaks(ctx, first.actor, request);
+    await approveProposal(ctx, second.actor, proposal);
+    assert.deepEqual(await listBreaks(ctx.db, { day: days.first, kind: 'missing_with_us', status: 'open' }, 10), []);
+    assert.equal(await bookFeesOfDay(ctx, COMMAND_LINE, CONNECTION, days.first), 1);
+    assert.deepEqual(await differencesOf(base), []);
+  });
+
+  test('many unknown payments at once are the statement of another account, also for two people', async () => {
+    base.clock.advance(DAY_MS);
+    const strangers = Array.from({ length: 11 }, (_, index) => ({ gross: 5_000n, receipt: `T-${index}` }));
+    await addStatement(base, 'many', strangers);
+    const { days } = await reconcile(ctx, await today());
+    const breaks = await listBreaks(ctx.db, { day: days.first, kind: 'missing_with_us', status: 'open' }, 20);
+    const { first } = await addTwoPeople(ctx);
+    const request = { action: 'suspense', reason: 'of payers', breakIds: breaks.map(({ id }) => id) } as const;
+    await assert.rejects(proposeForBreaks(ctx, first.actor, request), /Only 0 of 11 payments/);
   });
 });

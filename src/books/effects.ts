@@ -25,6 +25,8 @@ const MAX_EFFECTS = 10_000;
 const STRONG_RULES = ['reference', 'receipt', 'account_reference', 'refund_of'];
 /** At least this share of the payments on a statement must be ours, or it is the statement of something else. */
 const MIN_MATCHED_PERCENT = 50;
+/** So many breaks can two people decide whatever that share is. */
+export const LOOKED_AT_ONE_BY_ONE = 10;
 
 type Days = { first: string; last: string };
 type EffectKind = 'settle' | 'reverse' | 'suspense';
@@ -179,7 +181,8 @@ async function findRefusal(reader: Reader, connection: string, { first, last }: 
   if (!wrong) return null;
   return (
     `Only ${wrong.matched} of ${wrong.lines} payments in ${wrong.currency} on this statement are known at ${connection}. ` +
-    'It looks like the statement of another account, currency or day, so nothing was applied.'
+    'It looks like the statement of another account, currency or day, so nothing was applied. ' +
+    `If it is the right one, let two people decide about its breaks first, at most ${LOOKED_AT_ONE_BY_ONE} at a time.`
   );
 }
 

@@ -201,7 +201,8 @@ export const books = {
       unexplained: (amount: string) => `${amount} of the difference is not explained by any break.`,
     },
     noStatement: 'There is no statement for this day. Import it first.',
-    foreignStatement: 'Most payments on this statement are not known here. Is it the statement of another account?',
+    foreignStatement:
+      'Most payments on this statement are unknown here. If it is the right one, decide about its breaks first, ten at a time.',
     bookFees: 'Book the fees',
     bookFeesText: 'Books what the operator charged to its cost account, once for each line.',
     balanceField: 'Closing balance the operator shows',

@@ -202,7 +202,8 @@ export const books: Pick<ConsoleMessages, 'books'> = {
       unexplained: (amount) => `${amount} de la différence ne sont expliqués par aucun écart.`,
     },
     noStatement: 'Il n’y a pas de relevé pour ce jour. Importez-le d’abord.',
-    foreignStatement: 'La plupart des paiements de ce relevé sont inconnus ici. Est-ce le relevé d’un autre compte ?',
+    foreignStatement:
+      'La plupart des paiements de ce relevé sont inconnus ici. Si c’est le bon, décidez d’abord de ses écarts, dix à la fois.',
     bookFees: 'Comptabiliser les frais',
     bookFeesText: 'Porte ce que l’opérateur a pris à son compte de charges, une fois par ligne.',
     balanceField: 'Solde de clôture que montre l’opérateur',

@@ -201,7 +201,8 @@ export const books: Pick<ConsoleMessages, 'books'> = {
       unexplained: (amount) => `${amount} da diferença não são explicados por nenhuma diferença listada.`,
     },
     noStatement: 'Não há extrato deste dia. Importe-o primeiro.',
-    foreignStatement: 'A maioria dos pagamentos deste extrato não é conhecida aqui. É o extrato de outra conta?',
+    foreignStatement:
+      'A maioria dos pagamentos deste extrato não é conhecida aqui. Se for o certo, decida primeiro as diferenças, dez de cada vez.',
     bookFees: 'Lançar as taxas',
     bookFeesText: 'Lança o que a operadora cobrou na sua conta de custos, uma vez por linha.',
     balanceField: 'Saldo final que a operadora mostra',

@@ -201,7 +201,8 @@ export const books: Pick<ConsoleMessages, 'books'> = {
       unexplained: (amount) => `${amount} ya tofauti haijaelezwa na tofauti yoyote kwenye orodha.`,
     },
     noStatement: 'Hakuna taarifa ya siku hii. Ilete kwanza.',
-    foreignStatement: 'Malipo mengi ya taarifa hii hayajulikani hapa. Je, ni taarifa ya akaunti nyingine?',
+    foreignStatement:
+      'Malipo mengi ya taarifa hii hayajulikani hapa. Kama ni sahihi, amua kwanza tofauti zake, kumi kwa mara moja.',
     bookFees: 'Ingiza ada',
     bookFeesText: 'Inaingiza kiasi ambacho mtandao ulitoza kwenye akaunti yake ya gharama, mara moja kwa kila mstari.',
     balanceField: 'Salio la mwisho linaloonyeshwa na mtandao',
