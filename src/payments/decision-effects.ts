@@ -23,7 +23,7 @@ import type { Decision } from './decision-rows.ts';
 import { endDispute } from './dispute-end.ts';
 import { feeFor } from './fees.ts';
 import { applyOutcomes } from './outcomes.ts';
-import { findRefundTotals } from './refund-orders.ts';
+import { findRefundTotals, givingBack } from './refund-orders.ts';
 import { refuseBeforeAsked } from './requery-after-restore.ts';
 import type { Outcome } from './states.ts';
 import { findTransaction, type Transaction } from './transactions.ts';
@@ -97,10 +97,11 @@ export async function carryOut(
 /** Why the outcome of a decision changes nothing. */
 async function notApplied(tx: Tx, { action }: Decision, transaction: Transaction): Promise<Problem> {
   const totals = await findRefundTotals(tx, transaction.holder_id, transaction.id);
-  if (action !== 'settle_reversed' || !totals || totals.under_way === 0n) return new Problem('decision_overtaken');
-  return new Problem('invalid_params', {
-    message: 'A refund of this payment is not finished. Cancel it, or wait for its result, and approve again.',
-  });
+  if (action !== 'settle_reversed' || givingBack(totals) === 0n) return new Problem('decision_overtaken');
+  const message = totals?.under_way
+    ? 'A refund of this payment is not finished. Cancel it, or wait for its result, and approve again.'
+    : 'A dispute of this payment is open. Decide about it first, and approve again.';
+  return new Problem('invalid_params', { message });
 }
 
 function outcomeOf(decision: Decision, transaction: Transaction, fee: bigint, by: string): Outcome {

@@ -29,7 +29,7 @@ import { balancesOf } from '../ledger/ledger.ts';
 import { Problem } from '../platform/errors.ts';
 import { publicId } from '../platform/ids.ts';
 import type { Observation } from '../rails/rail.ts';
-import { findCase } from './cases.ts';
+import { findCase, listCasesOf } from './cases.ts';
 import type { DecisionAction } from './decision-rows.ts';
 import { approveDecision, type Decider, decisionsFor, proposeDecision } from './decisions.ts';
 import { applyDisputeNotice } from './dispute-notices.ts';
@@ -268,6 +268,21 @@ describe('a dispute', () => {
     assert.equal(await atOperator(), AMOUNT);
     await decide(opened, 'dispute_lost');
     assert.equal(await atOperator(), 0n);
+  });
+
+  test('that is open lets a reversal that people settle wait, and says so', async () => {
+    const collection = await collected();
+    const opened = await dispute(collection, { amount: 30_000n });
+    await apply(collection, REVERSED);
+    const cases = await listCasesOf(ctx.db, shop.holderId, collection.id);
+    const contradiction = cases.find(({ kind }) => kind === 'contradiction');
+    const request = { action: 'settle_reversed', reason: 'the statement shows it', reference: 'line 4' } as const;
+    const proposed = await proposeDecision(ctx, first, contradiction?.id ?? '', request);
+    const approve = () => approveDecision(ctx, engine, second, publicId('dec', proposed.id));
+    await assert.rejects(approve(), /A dispute of this payment is open/);
+    await decide(opened, 'dispute_won');
+    await approve();
+    assert.deepEqual([await statusOf(collection), await available(), await atOperator()], ['reversed', 0n, 0n]);
   });
 
   test('is decided by two people, and offers nothing that would give the money back twice', async () => {
