@@ -106,6 +106,39 @@ describe('breaks', () => {
     );
   });
 
+  test('moves on several days count on each of them, with a line and without one', () => {
+    const move = (amount: bigint, day: string) =>
+      ({ leg: 'payment', amount, day, currency: 'UGX', covered: true }) as const;
+    const moves = [move(-5n, '2026-03-04'), move(100n, '2026-03-02')];
+    const line: GroupLine = {
+      lineKey: Buffer.from('line'),
+      leg: 'payment',
+      state: 'succeeded',
+      moved: 95n,
+      day: '2026-03-03',
+      currency: 'UGX',
+    };
+    for (const lines of [[], [line], [{ ...line, moved: 90n }], [{ ...line, state: 'failed' as const, moved: 0n }]]) {
+      const found = compareGroup(lines, moves, false);
+      const keys = found.map(({ kind, lineKey }) => `${kind} ${lineKey?.toString() ?? ''}`);
+      assert.equal(new Set(keys).size, found.length, keys.join(', '));
+      const on = (day: string) =>
+        found.reduce(
+          (total, each) =>
+            total + (each.day === day ? each.difference : each.counterDay === day ? -each.difference : 0n),
+          0n,
+        );
+      const moved = lines.reduce((total, each) => total + each.moved, 0n);
+      assert.deepEqual([on('2026-03-02'), on('2026-03-03'), on('2026-03-04')], [-100n, moved, 5n]);
+    }
+    const [missing] = compareGroup(
+      [],
+      [{ ...move(-5n, '2026-03-04'), covered: false }, move(100n, '2026-03-02')],
+      false,
+    );
+    assert.deepEqual([missing?.kind, missing?.undecided], ['missing_with_them', undefined]);
+  });
+
   test('numbers are the same however they are masked or written', () => {
     for (const shown of [
       '254712345678',

@@ -102,16 +102,30 @@ function compareUnpaid(
   isOpen: boolean,
 ): FoundBreak[] {
   const [denied] = lines.toSorted((line) => (line.state === 'failed' ? -1 : 1));
-  const [move] = moves;
+  const [move] = moves.toSorted((one, other) => (one.day < other.day ? -1 : 1));
   if (!move || ours === 0n) {
     if (denied?.state !== 'failed' || !isOpen) return [];
     return [{ ...ofLine('state', leg, denied, 0n), expected: null }];
   }
   const { day, currency } = move;
   const about = { leg, currency, expected: ours, difference: -ours, day, counterDay: null };
-  if (denied) return [{ ...about, kind: 'state', lineKey: denied.lineKey, found: 0n }];
+  const later = laterMoves(leg, moves, day);
+  if (denied) return [{ ...about, kind: 'state', lineKey: denied.lineKey, found: 0n }, ...later];
   const missing: FoundBreak = { ...about, kind: 'missing_with_them', lineKey: null, found: null };
-  return [moves.every((each) => each.covered) ? missing : { ...missing, undecided: true }];
+  // What is missing on a day that the statement has is missing, whatever our ledger did later.
+  const isCovered = moves.some((each) => each.covered);
+  return [missing, ...later].map((each) => (isCovered ? each : { ...each, undecided: true }));
+}
+
+/** All that is missing counts on the first day; what our ledger moved on a later one counts there. */
+function laterMoves(leg: 'payment' | 'reversal', moves: readonly GroupMove[], first: string): FoundBreak[] {
+  const [, ...later] = [...Map.groupBy(moves, ({ day }) => day)].sort(([one], [other]) => (one < other ? -1 : 1));
+  return later.flatMap(([counterDay, own]): FoundBreak[] => {
+    const difference = sum(own.map((move) => move.amount));
+    const currency = own[0]?.currency ?? '';
+    const about = { leg, currency, lineKey: null, expected: difference, found: null, day: first, counterDay };
+    return difference === 0n ? [] : [{ ...about, kind: 'other_day', difference }];
+  });
 }
 
 function ofLine(kind: BreakKind, leg: MatchLeg, line: GroupLine, expected: bigint): FoundBreak {
@@ -135,11 +149,22 @@ function otherDays(
   for (const { day, moved } of lines) days.set(day, (days.get(day) ?? 0n) + moved);
   for (const { day, amount } of moves) days.set(day, (days.get(day) ?? 0n) - amount);
   // The rest of the named day is the sum of the others, the other way round.
-  return [...days].flatMap(([day, rest]): FoundBreak[] => {
-    if (day === named.day || rest === 0n) return [];
-    const line = lines.find((each) => each.day === day) ?? named;
-    return [{ ...ofLine('other_day', leg, line, line.moved), difference: -rest, day: named.day, counterDay: day }];
-  });
+  const rests = [...days].filter(([day, rest]) => day !== named.day && rest !== 0n);
+  let isTaken = false;
+  return rests
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([day, rest]): FoundBreak => {
+      const own = lines.find((each) => each.day === day);
+      const found = {
+        ...ofLine('other_day', leg, own ?? named, (own ?? named).moved),
+        day: named.day,
+        counterDay: day,
+      };
+      // A break of its own for each day: of those without a line one has the key of the named line, and a second one has none.
+      const lineKey = !own && isTaken ? null : found.lineKey;
+      if (!own) isTaken = true;
+      return { ...found, lineKey, difference: -rest };
+    });
 }
 
 function sum(amounts: readonly bigint[]): bigint {

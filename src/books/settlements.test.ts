@@ -28,6 +28,7 @@ import { NO_HOLDER } from '../platform/ids.ts';
 import { addBankAccount, balanceAtBank, requireBankAccount } from './bank-accounts.ts';
 import { listBreaks } from './breaks.ts';
 import { openCalendar } from './calendar.ts';
+import { describeDay } from './closes.ts';
 import { applyEffects } from './effects.ts';
 import { reconcile } from './matching.ts';
 import { bookOperatorSettlement, proposeSettlements } from './operator-settlements.ts';
@@ -176,6 +177,37 @@ describe('an operator settles to our bank', () => {
     assert.equal(await atBank(), 398_000n - 700n);
     assert.deepEqual([await sumOfLedger(), await differencesOf(base)], [[], []]);
     await assert.rejects(bookOperatorSettlement(ctx, COMMAND_LINE, { ...request, amount: 1n }), /booked already/);
+  });
+
+  test('booked, arrived and corrected on three days, each day of the bank is explained and can be closed', async () => {
+    const account = { name: 'days', currency: CURRENCY, bank: 'Days', account_number: '0170299000001', zone: 'UTC' };
+    await addBankAccount(ctx, COMMAND_LINE, account);
+    const place = bankPlace('days');
+    const days = [(await today(place)).from];
+    const next = () => {
+      base.clock.advance(DAY_MS);
+      days.push(new Date((days.at(-1) ?? ctx.clock.now()).getTime() + DAY_MS));
+    };
+    const request = { connection: CONNECTION, bank: 'days', direction: 'to_bank', reference: 'SWEEP-3' } as const;
+    await bookOperatorSettlement(ctx, COMMAND_LINE, { ...request, amount: 100_000n });
+    next();
+    const line = { gross: 99_500n, receipt: 'FT-3', description: 'EFT IN SWEEP-3', balance: 1_099_500n };
+    await addStatement(base, 'arrived', [line], place);
+    next();
+    await bookOperatorSettlement(ctx, COMMAND_LINE, { ...request, received: 99_500n });
+    next();
+    for (const [index, from] of days.slice(0, 3).entries()) {
+      const day = { connection: place, currency: CURRENCY, day: from.toISOString().slice(0, 10) };
+      const given = index === 0 ? { ...day, balance: 1_000_000n } : day;
+      await reconcile(ctx, {
+        connection: place,
+        from,
+        to: new Date(from.getTime() + DAY_MS),
+        isWhole: true,
+        mayBeEmpty: true,
+      });
+      assert.deepEqual((await describeDay(ctx, ctx.db, given)).unexplained, 0n, day.day);
+    }
   });
 
   test('money that we send to an operator is on both sides', async () => {
