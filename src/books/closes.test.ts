@@ -13,6 +13,7 @@ import { DAY_MS } from '../platform/clock.ts';
 import { listBreaks } from './breaks.ts';
 import { changeCloseRule, createCalendar } from './calendar.ts';
 import { currenciesOf, listCloses, prepareClose, reopenClose, signClose } from './closes.ts';
+import { pictureOfDay } from './day-picture.ts';
 import { applyEffects } from './effects.ts';
 
 const AMINA = { memberId: null, name: 'amina@example.org' };
@@ -187,6 +188,8 @@ describe('a day of a connection', () => {
     assert.deepEqual(await currenciesOf(ctx.db, CONNECTION, quiet.day), [CURRENCY]);
     const day = await prepareClose(ctx, quiet);
     assert.deepEqual([day.problems, day.lines, day.balanceSource], [[], 0, 'unchanged']);
+    const [picture] = await pictureOfDay(ctx, [quiet], quiet.day);
+    assert.equal(picture?.status, 'ready', 'no statement is missing');
     await signClose(ctx, AMINA, quiet);
     assert.deepEqual(await found(), []);
   });

@@ -115,6 +115,8 @@ async function pictureOf(
 
 function statusOf({ lines, openingOurs, closingOurs, blocks }: PreparedClose, close: Close | null): DayStatus {
   if (close) return 'signed';
-  if (lines === 0) return openingOurs === closingOurs ? 'quiet' : 'no_statement';
-  return blocks.length === 0 ? 'ready' : 'waiting';
+  if (lines === 0 && openingOurs === closingOurs) return 'quiet';
+  // The fees of the day before are booked on a day that may have no lines.
+  if (blocks.length === 0) return 'ready';
+  return lines === 0 ? 'no_statement' : 'waiting';
 }

@@ -186,6 +186,7 @@ function openCard(request: MemberRequest, day: BooksDay, figures: PreparedClose,
   const { t } = request;
   const { connection, currency } = day;
   const hidden = { connection, currency, day: day.day };
+  const typed = { ...hidden, ...(balance === undefined ? {} : { balance: formatAmount(balance) }) };
   const canSign = figures.blocks.length === 0;
   const hasFees = figures.blocks.some(({ code }) => code === 'fees_not_booked');
   return html`
@@ -200,7 +201,7 @@ function openCard(request: MemberRequest, day: BooksDay, figures: PreparedClose,
       }
       <p class="muted">${t.books.compareText}</p>
       <div class="actions">
-        ${postButton(request, '/admin/books/close/compare', t.books.compare, { variant: 'secondary', hidden })}
+        ${postButton(request, '/admin/books/close/compare', t.books.compare, { variant: 'secondary', hidden: typed })}
         ${hasFees && postButton(request, '/admin/books/close/fees', t.books.bookFees, { hidden })}
       </div>
       ${hasFees && html`<p class="muted">${t.books.bookFeesText}</p>`}
@@ -221,18 +222,18 @@ function openCard(request: MemberRequest, day: BooksDay, figures: PreparedClose,
         submit: t.books.useBalance,
         variant: 'secondary',
       })}
-      ${canSign && signForm(request, hidden, balance)}
+      ${canSign && signForm(request, typed)}
     </section>
   `;
 }
 
-function signForm(request: MemberRequest, hidden: Record<string, string>, balance: bigint | undefined): Html {
+function signForm(request: MemberRequest, hidden: Record<string, string>): Html {
   const { t } = request;
   return html`
     <p>${t.books.signText}</p>
     ${form(request, {
       action: '/admin/books/close/sign',
-      hidden: { ...hidden, ...(balance === undefined ? {} : { balance: formatAmount(balance) }) },
+      hidden,
       submit: t.books.sign,
     })}
   `;
@@ -259,15 +260,18 @@ function blockText(request: MemberRequest, block: CloseBlock, currency: string):
 async function compare(request: MemberRequest): Promise<FastifyReply> {
   const { ctx, t } = request;
   const day = await requireBooksDay(request);
+  const { balance, error: wrong } = typedBalance(request, day.currency);
+  if (wrong) return closePage(request);
   const span = (await openCalendar(ctx.db, day.connection)).spanOf(day.day);
   try {
-    if (ctx.clock.now() >= span.to) await prepareClose(ctx, day);
+    if (ctx.clock.now() >= span.to) await prepareClose(ctx, { ...day, balance });
     else await reconcile(ctx, { connection: day.connection, ...span });
   } catch (error) {
     if (error instanceof Problem && error.code === 'not_found') return closePage(request, t.books.noStatement);
     throw error;
   }
-  return redirect(request, `/console${closePath(day)}`, 'dayCompared');
+  const typed = balance === undefined ? '' : `&balance=${formatAmount(balance)}`;
+  return redirect(request, `/console${closePath(day)}${typed}`, 'dayCompared');
 }
 
 async function bookFees(request: MemberRequest): Promise<FastifyReply> {
