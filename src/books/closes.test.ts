@@ -233,4 +233,16 @@ describe('a day of a connection', () => {
     const second = await prepareClose(ctx, { ...monday, day: SECOND.day });
     assert.deepEqual([second.problems, second.closingTheirs, second.balanceSource], [[], 527_000n, 'file']);
   });
+
+  test('lines of a file that was being read while its day was signed count on the next day', async () => {
+    const second = { ...SECOND, currency: 'KES' };
+    await signClose(ctx, AMINA, second);
+    const line = { gross: 6_000n, receipt: 'K-5', currency: 'KES', occurredAt: new Date('2026-03-03T16:00:00Z') };
+    await addStatement(base, 'kes, evening', [line]);
+    const [begun, done] = [new Date(ctx.clock.millis() - 60_000), new Date(ctx.clock.millis() + 60_000)];
+    const times = [begun, done, 'kes, evening'];
+    await base.ownerDb.query('update statement_files set imported_at = $1, finished_at = $2 where name = $3', times);
+    const third = await prepareClose(ctx, { ...second, day: '2026-03-04', balance: 533_000n });
+    assert.deepEqual([third.problems, third.lateLines, third.linesIn], [[], 1, 6_000n]);
+  });
 });

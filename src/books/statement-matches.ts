@@ -75,7 +75,7 @@ export function openLinesOf(reader: Reader, connection: string, keys: readonly B
   );
 }
 
-/** Lines of files that came since a moment and are older than a span: their own day may be closed. */
+/** Lines of files that were read to their end since a moment, and are older than a span: their own day may be closed. */
 export function pageLateLines(
   reader: Reader,
   connection: string,
@@ -83,7 +83,7 @@ export function pageLateLines(
 ): Promise<OpenLine[]> {
   return reader.query<OpenLine>(
     `select ${LINE_COLUMNS}, false as seen from statement_lines l
-     where file_id = any (array(select id from statement_files where connection = $1 and imported_at >= $2))
+     where file_id = any (array(select id from statement_files where connection = $1 and coalesce(finished_at, imported_at) >= $2))
        and occurred_at < $3
        and not exists (select from statement_matches m where m.connection = l.connection and m.line_key = l.line_key)
      order by occurred_at, line_key limit $4`,
