@@ -3,7 +3,7 @@
 
 import type { Reader, Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
-import { addDays, dayIn, isTimeZone, startOfDay } from '../platform/time-zones.ts';
+import { addDays, dayIn, isTimeZone, localMoments, startOfDay } from '../platform/time-zones.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -26,7 +26,14 @@ export function createCalendar(rule: CloseRule): Calendar {
   const spans = new Map<string, CloseSpan>();
   /** Moments come in the order of time, so most are in the span of the one before. */
   let last: { day: string; span: CloseSpan } | null = null;
-  const begin = (day: string) => new Date(startOfDay(rule.zone, day).getTime() + cutOffMs);
+  const localMoment = localMoments(rule.zone);
+  const begin = (day: string) => {
+    const [year = 0, month = 0, date = 0] = day.split('-').map(Number);
+    const start = startOfDay(rule.zone, day);
+    const cutOff = localMoment(year, month, date, cutOffMs);
+    // Clocks that go forward may pass over the cut-off.
+    return new Date(Math.max(cutOff.getTime(), start.getTime()));
+  };
   const spanOf = (day: string) => {
     const known = spans.get(day);
     if (known) return known;

@@ -58,6 +58,22 @@ describe('a day of a connection', () => {
     assert.deepEqual(calendar.spanOf('2026-03-02').to, new Date('2026-03-03T03:00:00Z'));
   });
 
+  test('begins at the cut-off by the clock also on the days on which clocks change', () => {
+    const from = (zone: string, cutOffMinutes: number, day: string) =>
+      createCalendar({ zone, cutOffMinutes }).spanOf(day).from.toISOString();
+    assert.equal(from('Europe/London', 6 * 60, '2026-03-29'), '2026-03-29T05:00:00.000Z');
+    assert.equal(from('Europe/London', 6 * 60, '2026-10-25'), '2026-10-25T06:00:00.000Z');
+    assert.equal(from('Africa/Casablanca', 6 * 60, '2026-02-15'), '2026-02-15T06:00:00.000Z');
+    // Midnight does not exist in Cairo on that day.
+    assert.equal(from('Africa/Cairo', 0, '2026-04-24'), '2026-04-23T22:00:00.000Z');
+    assert.equal(from('Africa/Cairo', 30, '2026-04-24'), '2026-04-23T22:00:00.000Z');
+    const london = createCalendar({ zone: 'Europe/London', cutOffMinutes: 6 * 60 });
+    for (let at = Date.UTC(2026, 2, 28); at < Date.UTC(2026, 9, 27); at += 30 * 60_000) {
+      const span = london.spanOf(london.dayOf(new Date(at)));
+      assert.ok(span.from.getTime() <= at && at < span.to.getTime(), new Date(at).toISOString());
+    }
+  });
+
   test('is not signed while fees are not booked, the balance is unknown, or the day is not over', async () => {
     await addStatement(base, 'monday', [{ gross: known.amount, receipt: `R-${known.id}`, fee: 500n }]);
     const { problems } = await prepareClose(ctx, FIRST);
