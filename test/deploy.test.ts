@@ -232,3 +232,16 @@ describe('systemd', () => {
     runTool(t, 'systemd-analyze', ['--version'], ['verify', '--man=no', ...files]);
   });
 });
+
+describe('alert rules', () => {
+  test('promtool reads them, and they fire when they should', (t) => {
+    runTool(t, 'promtool', ['--version'], ['test', 'rules', join(ROOT, 'ops/alerts.test.yml')]);
+  });
+
+  test('a share is of what went wrong: where all of it does, nothing else is counted', () => {
+    const { groups } = readYaml<{ groups: { rules: { alert: string; expr: string }[] }[] }>('ops/alerts.yml');
+    const shares = groups.flatMap(({ rules }) => rules).filter(({ expr }) => / \/ /.test(expr.replaceAll('\n', ' ')));
+    assert.ok(shares.length >= 3);
+    for (const { alert, expr } of shares) assert.doesNotMatch(expr.split(' / ')[0] ?? '', /success|ok/, alert);
+  });
+});
