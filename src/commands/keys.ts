@@ -107,7 +107,7 @@ async function rotate(terminal: Terminal, options: Options): Promise<void> {
     const key = await prepareVersion(ctx.db, listKeyWrappers(ctx.config));
     await ctx.db.transaction(async (tx) => {
       if (!(await storeVersion(tx, key)))
-        throw new CommandError('Another rotation made this version a moment ago. Nothing was changed.', EXIT.conflict);
+        throw new CommandError('Another rotation was done a moment ago. Nothing was changed.', EXIT.conflict);
       const subject = `version ${key.version}`;
       await recordAudit(tx, { holderId: null, actor: COMMAND_LINE, action: 'keys.rotated', subject }, ctx.clock.now());
     });
@@ -136,7 +136,11 @@ async function rewrap(terminal: Terminal, options: Options): Promise<void> {
       return { versions: 0, name, isDone: isRepeated };
     }
     await ctx.db.transaction(async (tx) => {
-      await storeRewrapped(tx, rewrapped);
+      if (!(await storeRewrapped(tx, rewrapped)))
+        throw new CommandError(
+          'A version was made meanwhile. Nothing was changed; run this command again.',
+          EXIT.conflict,
+        );
       const entry = { holderId: null, actor: COMMAND_LINE, action: 'keys.master_rotated', subject: name } as const;
       await recordAudit(tx, entry, ctx.clock.now());
     });

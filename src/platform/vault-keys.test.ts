@@ -118,6 +118,29 @@ describe('a new master key', () => {
     assert.deepEqual(await prepareRewrap(ctx.db, [createLocalWrapper(secondMaster)]), [], 'a second time does nothing');
   });
 
+  test('a rotation during a change of the master key leaves no version that only the old one opens', async () => {
+    const [old, next] = [secondMaster, firstMaster];
+    const both = [createLocalWrapper(next), createLocalWrapper(old)];
+    // A version that is made between the reading of the keys and their change.
+    const prepared = await prepareRewrap(ctx.db, both);
+    await rotate(both);
+    const changed = ctx.db.transaction(async (tx) => {
+      if (!(await storeRewrapped(tx, prepared))) throw new Error('a version was made meanwhile');
+    });
+    await assert.rejects(changed, /made meanwhile/);
+    const before = new Set((await readVaultKeys(ctx.db)).map(({ wrapper }) => wrapper));
+    assert.deepEqual([...before], [createLocalWrapper(old).name], 'all or nothing');
+    // And one that was made before the change, and is stored after it.
+    const late = await prepareVersion(ctx.db, both);
+    const rewrapped = await prepareRewrap(ctx.db, both);
+    assert.ok(await ctx.db.transaction((tx) => storeRewrapped(tx, rewrapped)));
+    assert.equal(await ctx.db.transaction((tx) => storeVersion(tx, late)), false);
+    await startWith([next]);
+    // As it was before.
+    const back = await prepareRewrap(ctx.db, both.toReversed());
+    assert.ok(await ctx.db.transaction((tx) => storeRewrapped(tx, back)));
+  });
+
   test('a process that cannot unwrap a new version goes on with those it has, and says why', async () => {
     const problems: string[] = [];
     let wrappers = [createLocalWrapper(secondMaster)];

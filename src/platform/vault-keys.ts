@@ -239,9 +239,13 @@ export async function prepareVersion(reader: Reader, wrappers: KeyWrapper[]): Pr
   return createKey(wrapperOf(wrappers, newest.wrapper), newest.version + 1);
 }
 
-/** False: another rotation took this version a moment ago. */
-export function storeVersion(tx: Tx, key: NewKey): Promise<boolean> {
-  return insertKey(tx, key);
+/** False: another rotation took this version a moment ago, or the master key was replaced: the old one would be needed for ever. */
+export async function storeVersion(tx: Tx, key: NewKey): Promise<boolean> {
+  const before = await tx.query('select from vault_keys where version = $1 and wrapper = $2 for update', [
+    key.version - 1,
+    key.wrapper,
+  ]);
+  return before.length > 0 && (await insertKey(tx, key));
 }
 
 type Rewrapped = { version: number; from: string; key: NewKey };
@@ -259,7 +263,8 @@ export async function prepareRewrap(reader: Reader, wrappers: KeyWrapper[]): Pro
   return rewrapped;
 }
 
-export async function storeRewrapped(tx: Tx, rewrapped: readonly Rewrapped[]): Promise<void> {
+/** False: a version was made meanwhile that another wrapper encrypted. Roll back and prepare again. */
+export async function storeRewrapped(tx: Tx, rewrapped: readonly Rewrapped[]): Promise<boolean> {
   for (const { version, from, key } of rewrapped)
     await tx.query('update vault_keys set wrapped = $3, wrapper = $4 where version = $1 and wrapper = $2', [
       version,
@@ -267,6 +272,10 @@ export async function storeRewrapped(tx: Tx, rewrapped: readonly Rewrapped[]): P
       key.wrapped,
       key.wrapper,
     ]);
+  const others = await tx.query('select from vault_keys where wrapped is not null and wrapper <> $1 limit 1', [
+    rewrapped[0]?.key.wrapper ?? '',
+  ]);
+  return others.length === 0;
 }
 
 /**
