@@ -1,6 +1,7 @@
 // Opens the database (DATABASE_URL, or the embedded one of DATA_DIR) and the master key, and creates the context that
 // operations receive. The server keeps it open; a command closes it when it is done.
 
+import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { Logger } from 'pino';
 import { requireMode } from './database-mode.ts';
@@ -17,7 +18,7 @@ import { KeyWrapperError } from './platform/key-wrapper.ts';
 import { ensureMasterKey, findMasterKey, findPreviousMasterKey, listKeyWrappers } from './platform/master-key.ts';
 import { createMemory } from './platform/memory.ts';
 import { createMetrics } from './platform/metrics.ts';
-import { admitServiceLogin, migrate } from './platform/migrate.ts';
+import { admitServiceLogin, migrate, pendingMigrations } from './platform/migrate.ts';
 import type { Vault } from './platform/secrets.ts';
 import { openVault } from './platform/vault-keys.ts';
 
@@ -69,6 +70,12 @@ export async function openDatabase(
   return { url: postgres.serviceUrl, ownerUrl: postgres.url, close: () => postgres.stop() };
 }
 
+/** Refuses a folder without a database: a command that judges or keeps one must not make an empty one and call it right. */
+export function requireDatabase(config: Config): void {
+  if (config.databaseUrl || existsSync(dataPath(config, 'postgres', 'cluster', 'PG_VERSION'))) return;
+  throw new StartError(`There is no database in ${dataPath(config)}. Check DATA_DIR and DATABASE_URL.`, 4);
+}
+
 /** The database for a command: that of the running server, or the embedded one, started until the command ends. */
 export async function openCommandDatabase(config: Config, onProgress: Progress): Promise<OpenDatabase> {
   let lock: DataDirLock;
@@ -111,11 +118,17 @@ async function lockWhenSettled(config: Config): Promise<DataDirLock> {
 
 export type Instance = { ctx: Context; close(): Promise<void> };
 
-/** Everything a command needs to call operations. Close it when done. */
-export async function openInstance(config: Config, log: Logger, onProgress: Progress): Promise<Instance> {
+/** Everything a command needs to call operations. Close it when done. With `asItIs` the database must be there, and is not migrated. */
+export async function openInstance(
+  config: Config,
+  log: Logger,
+  onProgress: Progress,
+  asItIs?: 'asItIs',
+): Promise<Instance> {
+  if (asItIs) requireDatabase(config);
   const database = await openCommandDatabase(config, onProgress);
   try {
-    await migrateDatabase(database, onProgress);
+    await (asItIs ? requireMigrated(database) : migrateDatabase(database, onProgress));
     const ctx = await createContext(config, database.url, log);
     return {
       ctx,
@@ -135,6 +148,15 @@ export async function migrateDatabase({ url, ownerUrl }: OpenDatabase, onProgres
   const applied = await migrate(ownerUrl, onProgress);
   await admitServiceLogin(ownerUrl, url);
   return applied;
+}
+
+/** A version that is still running may not be able to go on after a migration: who only reads does not decide about that. */
+async function requireMigrated({ url, ownerUrl }: OpenDatabase): Promise<void> {
+  const db = connectDatabase({ url: ownerUrl, as: 'owner', poolSize: 1 });
+  const pending = await pendingMigrations(db).finally(() => db.close());
+  if (pending.length > 0)
+    throw new StartError(`The database lacks ${pending.join(', ')}. Apply it first: npx simbi migrate.`, 1);
+  await admitServiceLogin(ownerUrl, url);
 }
 
 export async function createContext(

@@ -13,6 +13,7 @@ import { Webhook } from 'standardwebhooks';
 import { createProgram, runCommand } from '../src/cli.ts';
 import type { Terminal } from '../src/commands/terminal.ts';
 import { parseCsv } from '../src/platform/csv.ts';
+import { withClient } from '../src/platform/migrate.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { reservePort } from './ports.ts';
 import { type RunningProcess, type Settings, simbi } from './processes.ts';
@@ -655,6 +656,7 @@ describe('beside a running gateway', () => {
     assert.ok(sent.has(line.request_id));
     assert.match((await run(['logs', '--status', '2xx', '--limit', '3'], settings)).out, /^.* 200 {2}POST \/api\//);
     assert.equal((await run(['logs', '--status', '3xx'], settings)).code, 2);
+    assert.match((await run(['logs', '--follow', '--count', 'x'], settings)).messages, /--count must be a number/);
     assert.equal((await run(['logs', '--client-id', 'client_x'], settings)).code, 4);
   });
 
@@ -774,6 +776,46 @@ describe('beside a running gateway', () => {
     assert.equal((await run(['restore', join(folder, 'none'), '--data-dir', place], settings)).code, 1);
     assert.equal((await run(['backup', join(folder, 'x')], { DATA_DIR: join(folder, 'empty') })).code, 4);
     assert.ok(!existsSync(join(folder, 'empty')));
+  });
+
+  test('what judges or keeps a database makes no empty one in a wrong folder', async () => {
+    const wrong = join(folder, 'wrong');
+    for (const args of [
+      ['ledger', 'verify'],
+      ['ledger', 'head'],
+      ['audit', 'verify'],
+      ['audit', 'export'],
+      ['archive', 'write', join(folder, 'never')],
+      ['archive', 'remove', join(folder, 'never'), '--before', '2024-01', '--yes'],
+      ['after-restore', '--yes'],
+      ['migrate', '--dry-run'],
+      ['migrate', '--check'],
+    ]) {
+      const { code, out, messages } = await run(args, { DATA_DIR: wrong });
+      assert.deepEqual([code, out], [4, ''], args.join(' '));
+      assert.ok(messages.includes(`There is no database in ${wrong}.`), messages);
+      assert.ok(!existsSync(wrong), args.join(' '));
+    }
+  });
+
+  test('what only reads does not migrate the database of a version that may be running', async () => {
+    const database = await createTestDatabase();
+    const there = { DATA_DIR: join(folder, 'behind'), DATABASE_URL: database.url };
+    const behind =
+      'delete from schema_migrations where version = (select max(version) from schema_migrations) returning name';
+    const [last] = (await withClient(database.url, (client) => client.query<{ name: string }>(behind))).rows;
+    for (const args of [
+      ['ledger', 'verify'],
+      ['audit', 'verify'],
+    ]) {
+      const { code, messages } = await run(args, there);
+      assert.equal(code, 1, messages);
+      assert.match(
+        messages,
+        new RegExp(`The database lacks \\d+_${last?.name}\\.sql\\. Apply it first: npx simbi migrate`),
+      );
+    }
+    await database.drop();
   });
 
   test('a path that cannot be used: a sentence with the path, and no stack', async () => {

@@ -7,7 +7,7 @@ import { removeArchived } from '../archive/remove.ts';
 import { verifyArchive } from '../archive/verify.ts';
 import { writeArchive } from '../archive/write.ts';
 import { modeOfDatabase } from '../database-mode.ts';
-import { migrateDatabase, openCommandDatabase } from '../open-context.ts';
+import { migrateDatabase, openCommandDatabase, requireDatabase } from '../open-context.ts';
 import { systemClock } from '../platform/clock.ts';
 import { type Config, readConfig } from '../platform/config.ts';
 import { connectDatabase, type Database, violatedConstraint } from '../platform/db.ts';
@@ -17,8 +17,6 @@ import { addCommand, addNeededOption, CommandError, confirm, EXIT, print, type T
 
 type Options = { json?: boolean; before?: string; yes?: boolean };
 type Opened = { config: Config; databaseUrl: string; owner: Database };
-
-/** Nobody waits for this command as a request does. */
 
 const WRITE_HELP = `
 Each month (UTC) becomes a folder with one CSV file (gzip) for each table, and a manifest with the rows and the SHA-256 of each file.
@@ -66,6 +64,7 @@ function readBefore({ before }: Options): Date {
 /** Opens the database with the rights of its owner: the service may not remove history. */
 async function withOwner<T>(terminal: Terminal, work: (opened: Opened) => Promise<T>): Promise<T> {
   const config = readConfig(terminal.environment);
+  requireDatabase(config);
   const say = (sentence: string) => terminal.say(`  ${sentence}`);
   const database = await openCommandDatabase(config, say);
   try {

@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander';
 import { type AuditVerification, exportAudit, type KnownLink, verifyAudit } from '../holders/audit-chain.ts';
+import type { Context } from '../platform/context.ts';
 import { addCommand, CommandError, EXIT, print, readTime, type Terminal, withContext } from './terminal.ts';
 
 type ExportOptions = { since?: Date; follow?: boolean };
@@ -30,7 +31,7 @@ export function auditCommands(group: Command, terminal: Terminal): void {
     .option('--known <stream:position:hash>', 'a link recorded earlier, to prove that older rows were not changed')
     .action(async (options: VerifyOptions) => {
       const known = readKnown(options.known);
-      const result = await withContext(terminal, (ctx) => verifyAudit(ctx.db, known));
+      const result = await withContext(terminal, (ctx) => verifyAudit(ctx.db, known), 'asItIs');
       report(terminal, options, result);
       if (result.broken) process.exitCode = EXIT.error;
     });
@@ -40,10 +41,11 @@ async function exportLines(terminal: Terminal, options: ExportOptions): Promise<
   const stop = new AbortController();
   const onSignal = () => stop.abort();
   if (options.follow) for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal);
-  await withContext(terminal, async (ctx) => {
+  const write = async (ctx: Context) => {
     const asked = { since: options.since ?? null, ...(options.follow ? { follow: stop.signal } : {}) };
     for await (const lines of exportAudit(ctx.db, asked)) terminal.out(lines.join('\n'));
-  });
+  };
+  await withContext(terminal, write, 'asItIs');
 }
 
 function report(terminal: Terminal, options: VerifyOptions, result: AuditVerification): void {

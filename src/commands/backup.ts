@@ -8,7 +8,7 @@ import type { BackupEncryption, BackupKeys } from '../backup/encryption.ts';
 import { type CheckedBackup, checkBackup, readHeader, requireKey, restoreBackup } from '../backup/restore.ts';
 import { modeOfDatabase, refuseOtherMode, requireMode } from '../database-mode.ts';
 import { verifyLedger } from '../ledger/verify.ts';
-import { createContext, openCommandDatabase } from '../open-context.ts';
+import { createContext, openCommandDatabase, requireDatabase } from '../open-context.ts';
 import { systemClock } from '../platform/clock.ts';
 import { type Config, dataPath, readConfig } from '../platform/config.ts';
 import { createLogger } from '../platform/log.ts';
@@ -100,6 +100,7 @@ export function afterRestoreCommand(command: Command, terminal: Terminal): void 
 /** For a database that came back by other means than `simbi restore`. */
 async function afterRestore(terminal: Terminal, options: { json?: boolean; yes?: boolean }): Promise<void> {
   await confirm(terminal, options, 'Everybody must sign in again, and open payments are asked about first.');
+  requireDatabase(readConfig(terminal.environment));
   const { askedFirst, ended, postponed } = await withContext(terminal, async (ctx) => {
     const at = await ctx.databaseTime.now();
     return ctx.db.transaction((tx) => finishRestore(tx, at, null));
@@ -124,8 +125,7 @@ async function backup(terminal: Terminal, version: string, given: string, option
   if (options.includeMasterKey && !masterKey)
     throw new CommandError('There is no master key on this machine: KEY_PROVIDER has it.', EXIT.usage);
   const bar = createProgressBar(terminal, 'Backing up');
-  if (!config.databaseUrl && !existsSync(dataPath(config, 'postgres', 'cluster', 'PG_VERSION')))
-    throw new CommandError(`There is no database in ${dataPath(config)}.`, EXIT.notFound);
+  requireDatabase(config);
   const database = await openCommandDatabase(config, (sentence) => terminal.say(`  ${sentence}`));
   let made: WrittenBackup;
   try {

@@ -39,7 +39,7 @@ export function ledgerCommands(group: Command, terminal: Terminal): void {
       if (options.resume && options.since)
         throw new CommandError('--resume goes on with the --since of the run that broke off.', EXIT.usage);
       const knownBlock = readBlock(options.knownBlock);
-      const run = await withContext(terminal, (ctx) => verify(ctx, terminal, options, knownBlock));
+      const run = await withContext(terminal, (ctx) => verify(ctx, terminal, options, knownBlock), 'asItIs');
       report(terminal, options, run);
       if (run.differences > 0n) process.exitCode = EXIT.error;
     });
@@ -50,11 +50,12 @@ export function ledgerCommands(group: Command, terminal: Terminal): void {
 }
 
 async function showHead(terminal: Terminal, options: { json?: boolean }): Promise<void> {
-  const { head, line, publicKey } = await withContext(terminal, async (ctx) => {
+  const read = async (ctx: Context) => {
     const signer = await createHeadSigner(ctx);
     const newest = await newestHead(ctx.db);
     return { head: newest, line: newest && signer.line(newest), publicKey: signer.publicKey };
-  });
+  };
+  const { head, line, publicKey } = await withContext(terminal, read, 'asItIs');
   if (!head || line === null) throw new CommandError('Nothing was sealed yet.', EXIT.notFound);
   print(
     terminal,

@@ -58,7 +58,8 @@ export function logsCommand(command: Command, terminal: Terminal): void {
 
 async function showLogs(terminal: Terminal, options: LogsOptions): Promise<void> {
   const limit = parseLimit(options.limit, MAX_LISTED);
-  const count = options.count === undefined ? Number.POSITIVE_INFINITY : parseLimit(options.count, MAX_LISTED);
+  const count =
+    options.count === undefined ? Number.POSITIVE_INFINITY : parseLimit(options.count, MAX_LISTED, '--count');
   if (options.status !== undefined && !FAMILIES.includes(options.status))
     throw new CommandError(`--status must be one of ${FAMILIES.join(', ')}.`, EXIT.usage);
   await withContext(terminal, async (ctx) => {

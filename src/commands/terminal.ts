@@ -136,8 +136,12 @@ export function table(headings: string[], cells: string[][]): string {
     .join('\n');
 }
 
-/** Opens the gateway as the server does, runs one operation, and closes it. */
-export async function withContext<T>(terminal: Terminal, work: (ctx: Context) => Promise<T>): Promise<T> {
+/** Opens the gateway as the server does, runs one operation, and closes it. `asItIs`: for what reads a database and judges it. */
+export async function withContext<T>(
+  terminal: Terminal,
+  work: (ctx: Context) => Promise<T>,
+  asItIs?: 'asItIs',
+): Promise<T> {
   const config = readConfig(terminal.environment);
   // Loaded only here: a command that calls a running gateway starts in a third of the time.
   const [{ openInstance }, { createLogger }, { pino }] = await Promise.all([
@@ -146,7 +150,7 @@ export async function withContext<T>(terminal: Terminal, work: (ctx: Context) =>
     import('pino'),
   ]);
   const log = createLogger(config.logLevel === 'silent' ? 'silent' : 'warn', pino.destination({ dest: 2, sync: true }));
-  const instance = await openInstance(config, log, (sentence) => terminal.say(`  ${sentence}`));
+  const instance = await openInstance(config, log, (sentence) => terminal.say(`  ${sentence}`), asItIs);
   try {
     return await work(instance.ctx);
   } finally {
@@ -187,10 +191,10 @@ export function readOverlap(text: string): number {
   return overlap;
 }
 
-/** The number of --limit. */
-export function parseLimit(text: string, max: number): number {
+/** The number of --limit, or of another option. */
+export function parseLimit(text: string, max: number, option = '--limit'): number {
   const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0;
-  if (limit < 1 || limit > max) throw new CommandError(`--limit must be a number from 1 to ${max}.`, EXIT.usage);
+  if (limit < 1 || limit > max) throw new CommandError(`${option} must be a number from 1 to ${max}.`, EXIT.usage);
   return limit;
 }
 
