@@ -104,6 +104,8 @@ test('every day is fetched once, an hour after its end; what fails is tried agai
   base.clock.advance(4 * DAY_MS);
   await fetchDailyStatements(ctx);
   assert.notEqual((await listDailyFetches(ctx.db))[0]?.nextDay, failed?.nextDay);
+  await assert.rejects(setDailyFetch(ctx, COMMAND_LINE, 'sandbocks', false), /No statement of "sandbocks" is fetched/);
+  assert.equal((await listDailyFetches(ctx.db)).length, 1);
   await setDailyFetch(ctx, COMMAND_LINE, SANDBOX_RAIL, false);
   assert.deepEqual(await listDailyFetches(ctx.db), []);
 });

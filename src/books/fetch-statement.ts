@@ -121,7 +121,10 @@ export async function setDailyFetch(
          on conflict (connection) do nothing`,
         [connection, today, actor.name, at],
       );
-    else await tx.query('delete from statement_fetches where connection = $1', [connection]);
+    else if (
+      (await tx.query('delete from statement_fetches where connection = $1 returning 1', [connection])).length === 0
+    )
+      throw new Problem('not_found', { message: `No statement of "${connection}" is fetched every day.` });
     const action = isOn ? 'statement.fetch_on' : 'statement.fetch_off';
     await recordAudit(tx, { holderId: null, actor, action, subject: connection }, at);
   });
