@@ -773,6 +773,9 @@ describe('beside a running gateway', () => {
     });
     assert.equal(full.code, 1, full.messages);
     assert.match(full.messages, /The database is not empty/);
+    rmSync(join(place, 'master.key'));
+    assert.equal((await run(['restore', file, '--data-dir', place], {})).code, 1);
+    assert.ok(!existsSync(join(place, 'master.key')), 'what is refused leaves no key behind');
     assert.equal((await run(['restore', join(folder, 'none'), '--data-dir', place], settings)).code, 1);
     assert.equal((await run(['backup', join(folder, 'x')], { DATA_DIR: join(folder, 'empty') })).code, 4);
     assert.ok(!existsSync(join(folder, 'empty')));

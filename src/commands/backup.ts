@@ -3,14 +3,14 @@
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { type BackupProgress, type WrittenBackup, writeBackup } from '../backup/backup.ts';
+import { type BackupHeader, type BackupProgress, type WrittenBackup, writeBackup } from '../backup/backup.ts';
 import type { BackupEncryption, BackupKeys } from '../backup/encryption.ts';
 import { type CheckedBackup, checkBackup, readHeader, requireKey, restoreBackup } from '../backup/restore.ts';
 import { modeOfDatabase, refuseOtherMode, requireMode } from '../database-mode.ts';
 import { verifyLedger } from '../ledger/verify.ts';
 import { createContext, openCommandDatabase, requireDatabase } from '../open-context.ts';
 import { systemClock } from '../platform/clock.ts';
-import { type Config, dataPath, readConfig } from '../platform/config.ts';
+import { type Config, dataPath, masterKeyBytes, readConfig } from '../platform/config.ts';
 import { createLogger } from '../platform/log.ts';
 import { findMasterKey, findPreviousMasterKey } from '../platform/master-key.ts';
 import { admitServiceLogin, pendingMigrations } from '../platform/migrate.ts';
@@ -208,8 +208,8 @@ async function restore(terminal: Terminal, given: string, options: RestoreOption
   const header = await readHeader(path, keys);
   // The header of a backup from before the mark only says what MODE was when it was made; its rows are asked below.
   if ((header.schema.at(-1)?.version ?? 0) >= MARKED_SCHEMA) refuseOtherMode(asMode(header.mode), config.mode);
-  writeKey(terminal, config, header.master_key);
-  requireKey(header, findMasterKey(config), findPreviousMasterKey(config));
+  const masterKey = findMasterKey(config) ?? keyIn(header);
+  requireKey(header, masterKey, findPreviousMasterKey(config));
   const say = (sentence: string) =>
     terminal.say(`  ${sentence.replace(/^Applying migration.*/, 'Applying migrations')}`);
   const database = await openCommandDatabase(config, say);
@@ -219,7 +219,7 @@ async function restore(terminal: Terminal, given: string, options: RestoreOption
     const restored = await restoreBackup({
       databaseUrl: database.ownerUrl,
       path,
-      masterKey: findMasterKey(config),
+      masterKey,
       previousMasterKey: findPreviousMasterKey(config),
       keys,
       allowUnsigned: options.allowUnsigned === true,
@@ -227,6 +227,8 @@ async function restore(terminal: Terminal, given: string, options: RestoreOption
       onStep: say,
       async finish(tx, { made_at }) {
         await requireMode(tx, config.mode, systemClock.now());
+        // The file was read to its end: what is refused before this leaves no key behind.
+        writeKey(terminal, config, header.master_key);
         finished.push(await finishRestore(tx, systemClock.now(), new Date(made_at)));
       },
     });
@@ -257,11 +259,13 @@ async function restore(terminal: Terminal, given: string, options: RestoreOption
 
 const asMode = (text: string) => (text === 'live' ? 'live' : 'sandbox');
 
+const keyIn = ({ master_key: key }: BackupHeader) => (key === undefined ? null : masterKeyBytes(key));
+
 /** Writes the key of the backup to DATA_DIR, unless there is one already. */
 function writeKey(terminal: Terminal, config: Config, key: string | undefined): void {
   if (key === undefined || findMasterKey(config)) return;
   mkdirSync(dataPath(config), { recursive: true, mode: 0o700 });
-  writeFileSync(dataPath(config, 'master.key'), `${key}\n`, { mode: 0o600, flag: 'wx' });
+  writeFileSync(dataPath(config, 'master.key'), `${key}\n`, { mode: 0o600, flag: 'wx', flush: true });
   terminal.say(`  The master key of the backup was written to ${dataPath(config, 'master.key')}.`);
 }
 
