@@ -6,6 +6,7 @@ import { createApp } from '../src/app.ts';
 import { connectDatabase, type Database } from '../src/platform/db.ts';
 import type { HttpServer } from '../src/platform/http.ts';
 import { createMemory } from '../src/platform/memory.ts';
+import { createSharedHealth } from '../src/rails/shared-health.ts';
 import { createServices, type Services } from '../src/services.ts';
 import { PATHS, ugandanCollection } from './client.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
@@ -99,6 +100,35 @@ describe('operator health of two processes', () => {
     api.ctx.rails.health.record(RAIL, MTN, 'succeeded', 20);
     await api.ctx.rails.refresh();
     assert.deepEqual(await rows(), []);
+  });
+
+  test('the metric of a process that had no call since then ends with the answer of another, or when nobody asks', async () => {
+    const { db, clock } = worker.ctx;
+    const states: string[] = [];
+    const idle = createSharedHealth(
+      { db, clock },
+      { onState: (_, method, state) => states.push(`${method} ${state}`) },
+    );
+    const busy = createSharedHealth({ db, clock });
+    for (let each = 0; each < 5; each++) idle.record(RAIL, 'IDLE', 'unknown', 30_000);
+    await idle.exchange();
+    await busy.exchange();
+    assert.deepEqual(states, ['IDLE open']);
+    busy.record(RAIL, 'IDLE', 'answered', 20);
+    await busy.exchange();
+    await idle.exchange();
+    assert.deepEqual(states, ['IDLE open', 'IDLE closed']);
+    // A connection that was paused or removed gets no call any more.
+    for (let each = 0; each < 5; each++) idle.record(RAIL, 'PAUSED', 'unknown', 30_000);
+    await idle.exchange();
+    clock.advance(9 * 60_000);
+    await idle.exchange();
+    assert.equal(states.at(-1), 'PAUSED open');
+    clock.advance(2 * 60_000);
+    await idle.exchange();
+    assert.equal(states.at(-1), 'PAUSED closed');
+    await idle.exchange();
+    assert.equal(states.length, 4);
   });
 
   test('nothing is written for calls that change nothing', async () => {

@@ -42,6 +42,14 @@ export function createSharedHealth(ctx: Pick<Context, 'db' | 'clock'>, events: B
     if (!isOpen) openedAt.delete(key);
   }
 
+  /**
+   * Another process had an answer, or nobody has asked for minutes: new work goes there again, so who watches is told. The breaker of
+   * this process closes with its own next call.
+   */
+  function forget(key: string, connection: string, method: string): void {
+    if (!changes.has(key) && openedAt.delete(key)) events.onState?.(connection, method, 'closed');
+  }
+
   const own = createBreakers(clock, {
     ...events,
     onState(connection, method, state) {
@@ -84,7 +92,9 @@ export function createSharedHealth(ctx: Pick<Context, 'db' | 'clock'>, events: B
         throw error;
       }
       const rows = await readOpen(ctx, new Date(clock.millis() - OLD_AFTER_MS));
+      const before = open;
       open = new Map(rows.map((row) => [keyOf(row.connection, row.method), row]));
+      for (const [key, { connection, method }] of before) if (!open.has(key)) forget(key, connection, method);
       // What changed meanwhile is newer than what was read.
       for (const [key, { isOpen }] of changes) if (!isOpen) open.delete(key);
     },
