@@ -654,6 +654,13 @@ describe('beside a running gateway', () => {
     const line = JSON.parse(lines.at(-1) ?? '') as { request_id: string; status: number };
     assert.equal(line.status, 403);
     assert.ok(sent.has(line.request_id));
+    const earlier = (await run(['logs', '--limit', '1000', '--json'], settings)).out.trim().split('\n');
+    assert.ok(earlier.length > 3);
+    const later = run(['logs', '--follow', '--count', '1', '--limit', '1', '--json'], settings);
+    const again = setInterval(() => void sendAgain().catch(() => undefined), 1_000);
+    const [, next = ''] = (await later).out.trim().split('\n');
+    clearInterval(again);
+    assert.ok(!earlier.includes(next), 'a request from before is not a new one');
     assert.match((await run(['logs', '--status', '2xx', '--limit', '3'], settings)).out, /^.* 200 {2}POST \/api\//);
     assert.equal((await run(['logs', '--status', '3xx'], settings)).code, 2);
     assert.match((await run(['logs', '--follow', '--count', 'x'], settings)).messages, /--count must be a number/);

@@ -75,8 +75,9 @@ async function showLogs(terminal: Terminal, options: LogsOptions): Promise<void>
       integration,
     };
     const read = (since: Date, most: number) => readLines(ctx, holder.id, integrations, filter, since, most);
-    const first = await read(new Date(0), limit);
-    for (const line of first) terminal.out(options.json ? JSON.stringify(line) : lineOf(line));
+    // Earlier ones that are not printed are known all the same: they are not new.
+    const first = await read(new Date(0), options.follow ? MAX_LISTED : limit);
+    for (const line of first.slice(-limit)) terminal.out(options.json ? JSON.stringify(line) : lineOf(line));
     if (options.follow) await follow(terminal, options, ctx, first, read, count);
     else if (first.length === 0) terminal.say('No request yet.');
   });
