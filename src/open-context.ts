@@ -154,8 +154,8 @@ export async function migrateDatabase({ url, ownerUrl }: OpenDatabase, onProgres
 async function requireMigrated({ url, ownerUrl }: OpenDatabase): Promise<void> {
   const db = connectDatabase({ url: ownerUrl, as: 'owner', poolSize: 1 });
   const pending = await pendingMigrations(db).finally(() => db.close());
-  if (pending.length > 0)
-    throw new StartError(`The database lacks ${pending.join(', ')}. Apply it first: npx simbi migrate.`, 1);
+  const names = pending.length > 1 ? `${pending.length} migrations, ${pending[0]} and later` : pending[0];
+  if (names) throw new StartError(`The database lacks ${names}. Run first: npx simbi migrate.`, 1);
   await admitServiceLogin(ownerUrl, url);
 }
 

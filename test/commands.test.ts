@@ -822,7 +822,7 @@ describe('beside a running gateway', () => {
       assert.equal(code, 1, messages);
       assert.match(
         messages,
-        new RegExp(`The database lacks \\d+_${last?.name}\\.sql\\. Apply it first: npx simbi migrate`),
+        new RegExp(`The database lacks \\d+_${last?.name}\\.sql\\. Run first: npx simbi migrate`),
       );
     }
     await database.drop();
