@@ -820,10 +820,7 @@ describe('beside a running gateway', () => {
     ]) {
       const { code, messages } = await run(args, there);
       assert.equal(code, 1, messages);
-      assert.match(
-        messages,
-        new RegExp(`The database lacks \\d+_${last?.name}\\.sql\\. Run first: npx simbi migrate`),
-      );
+      assert.match(messages, new RegExp(`The database lacks \\d+_${last?.name}\\.sql\\. Run first: npx simbi migrate`));
     }
     await database.drop();
   });
