@@ -152,11 +152,19 @@ export async function migrateDatabase({ url, ownerUrl }: OpenDatabase, onProgres
 
 /** A version that is still running may not be able to go on after a migration: who only reads does not decide about that. */
 async function requireMigrated({ url, ownerUrl }: OpenDatabase): Promise<void> {
-  const db = connectDatabase({ url: ownerUrl, as: 'owner', poolSize: 1 });
-  const pending = await pendingMigrations(db).finally(() => db.close());
+  const pending = await listMissing(ownerUrl);
   const names = pending.length > 1 ? `${pending.length} migrations, ${pending[0]} and later` : pending[0];
   if (names) throw new StartError(`The database lacks ${names}. Run first: npx simbi migrate.`, 1);
   await admitServiceLogin(ownerUrl, url);
+}
+
+async function listMissing(ownerUrl: string): Promise<string[]> {
+  const db = connectDatabase({ url: ownerUrl, as: 'owner', poolSize: 1 });
+  try {
+    return await pendingMigrations(db);
+  } finally {
+    await db.close();
+  }
 }
 
 export async function createContext(
