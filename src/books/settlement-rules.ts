@@ -226,10 +226,11 @@ export function listDueRules(reader: Reader, now: Date, limit: number): Promise<
   );
 }
 
-/** The schedule goes on, unless somebody has changed it meanwhile. */
+/** The schedule goes on, unless somebody has changed it meanwhile. A time that was set by hand may have microseconds; ours has none. */
 export async function advanceRule(tx: Tx, rule: SettlementRule, next: Date | null): Promise<void> {
   await tx.query(
-    'update settlement_rules set next_at = $4 where holder_id = $1 and currency = $2 and next_at = $3 and schedule <> $5',
+    `update settlement_rules set next_at = $4
+     where holder_id = $1 and currency = $2 and date_trunc('milliseconds', next_at) = $3 and schedule <> $5`,
     [rule.holder_id, rule.currency, rule.next_at, next, 'none'],
   );
 }

@@ -480,6 +480,11 @@ describe('a schedule', () => {
     await rule({ ...TO_BANK, schedule: 'daily' }, holderId);
     await collected(70_000n, shop);
     base.clock.advance(DAY_MS);
+    // A time that was set by hand.
+    await base.ownerDb.query(
+      `update settlement_rules set next_at = next_at + interval '7 microseconds' where holder_id = $1`,
+      [holderId],
+    );
     const restoredAt = ctx.clock.now();
     const { postponed } = await base.ownerDb.transaction((tx) => finishRestore(tx, restoredAt, null));
     assert.ok(postponed > 0);
