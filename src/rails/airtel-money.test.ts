@@ -6,6 +6,7 @@ import { testConnection } from '../../test/rail-connection.ts';
 import { type ScriptedAnswer, type ScriptedOperator, startScriptedOperator } from '../../test/scripted-operator.ts';
 import { loadCatalog } from '../catalog/catalog.ts';
 import { airtelMoneyRail } from './airtel-money.ts';
+import { callResult } from './breakers.ts';
 import type { CollectCall, MoneyDirection, Observation, Rail, RailMethod } from './rail.ts';
 
 const REFERENCE = 'TX_01JCR4Z0XE7Q8RX3V5S0000002';
@@ -236,7 +237,9 @@ describe('refunds', () => {
     assert.deepEqual(JSON.parse(operator.requests.at(-1)?.text ?? ''), {
       transaction: { airtel_money_id: '127106716542' },
     });
-    assert.equal((await ask({ data: { transactions: [] } }, 200, 'refund')).state, 'unknown');
+    const waiting = await ask({ data: { transactions: [] } }, 200, 'refund');
+    assert.deepEqual([waiting.state, callResult(waiting)], ['unknown', 'answered']);
+    assert.equal(callResult(await ask({ status: { success: false } }, 200, 'refund')), 'unknown', 'no list');
     const listed = { data: { transactions: [{ transaction: { airtel_money_id: 'CI2500029', status: 'TS' } }] } };
     assert.deepEqual(await ask(listed, 200, 'refund'), { state: 'succeeded', receipt: 'CI2500029' });
   });

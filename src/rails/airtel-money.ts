@@ -274,7 +274,7 @@ function readStatus(transaction: unknown, said: unknown, isPayout: boolean): Obs
     case 'TR':
       return { state: 'reversed', receipt, rawCode: 'TR', message };
     default:
-      return { state: 'unknown', reason: 'Airtel does not know yet how it ended' };
+      return { state: 'unknown', reason: 'Airtel does not know yet how it ended', answered: true };
   }
 }
 
@@ -392,20 +392,27 @@ async function queryRefund(api: Api, { railReference, submittedAt }: QueryCall):
     const offset = page * SUMMARY_LIMIT;
     const path = `/merchant/v1/transactions?from=${from}&to=${to}&limit=${SUMMARY_LIMIT}&offset=${offset}`;
     const answer = await api.call({ method: 'GET', path });
-    const rows = answer.answered ? objectsOf(field(readJson(answer.body), 'data', 'transactions')) : [];
-    const found = rows
+    const list = answer.answered ? field(readJson(answer.body), 'data', 'transactions') : null;
+    if (!Array.isArray(list)) return read(api, answer, (said) => noList(codeOf(said).code));
+    const found = objectsOf(list)
       .map((entry) => field(entry, 'transaction'))
       .find((transaction) => textOf(field(transaction, 'airtel_money_id')) === railReference);
-    if (found !== undefined || rows.length < SUMMARY_LIMIT)
+    if (found !== undefined || list.length < SUMMARY_LIMIT)
       return read(api, answer, () => readRefund(found, railReference));
   }
   return replyOf(api.scrub, { state: 'unknown', reason: 'the list of transactions is too long' }, '');
 }
 
+const noList = (code: string): Observation => ({
+  state: 'unknown',
+  reason: `Airtel answered ${code || 'no list of transactions'}`,
+});
+
 function readRefund(found: unknown, receipt: string): Observation {
   const status = textOf(field(found, 'status'));
   if (status === 'TS' || status === 'TR') return { state: 'succeeded', receipt };
-  if (status !== 'TF') return { state: 'unknown', reason: 'the refund is not in the list of transactions yet' };
+  if (status !== 'TF')
+    return { state: 'unknown', reason: 'the refund is not in the list of transactions yet', answered: true };
   const message = 'Airtel did not refund it.';
   return { state: 'failed', failureCode: 'REJECTED_BY_OPERATOR', rawCode: 'TF', message };
 }

@@ -67,7 +67,7 @@ type Entry = {
 export function callResult(observation: Observation): CallResult {
   switch (observation.state) {
     case 'unknown':
-      return observation.definitelyNotFound || observation.asked ? 'answered' : 'unknown';
+      return observation.definitelyNotFound || observation.asked || observation.answered ? 'answered' : 'unknown';
     case 'failed':
       return observation.failureCode === 'OPERATOR_UNAVAILABLE' ? 'unavailable' : 'failed';
     case 'succeeded':

@@ -142,7 +142,7 @@ function readStatus(
       return { state: 'failed', failureCode: 'PAYER_CANCELLED', rawCode: 'CANCELLED', message: messageOf(said) };
     case 'EXPIRED':
       if (openForMs === null || openForMs < EXPIRY_IS_FINAL_AFTER_MS)
-        return { state: 'unknown', reason: 'Orange says that it expired; it is asked again' };
+        return { state: 'unknown', reason: 'Orange says that it expired; it is asked again', answered: true };
       return { state: 'failed', failureCode: 'PROMPT_EXPIRED', rawCode: 'EXPIRED', message: messageOf(said) };
     default:
       return { state: 'unknown', reason: 'Orange sent an unknown status' };

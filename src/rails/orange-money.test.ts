@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { collectCall, payoutCall, queryCall } from '../../test/rail-calls.ts';
 import { testConnection } from '../../test/rail-connection.ts';
 import { type ScriptedAnswer, type ScriptedOperator, startScriptedOperator } from '../../test/scripted-operator.ts';
+import { callResult } from './breakers.ts';
 import { orangeMoneyRail } from './orange-money.ts';
 import type { Observation, Prepared, Rail } from './rail.ts';
 import { compactOf } from './wire-ids.ts';
@@ -264,6 +265,20 @@ describe('Sonatel', () => {
     assert.equal(unclear.observation.state, 'unknown', 'a payment without its reference may be this one');
     const from = new URLSearchParams(operator.requests.at(-1)?.path.split('?')[1]).get('fromDateTime') ?? '';
     assert.ok(from < hourAgo(2), 'it is searched for since the code was made');
+  });
+
+  test('what no payer has paid yet does not make Sonatel look silent', async () => {
+    const { rail } = open('sonatel');
+    say({ body: [] });
+    const expires_at = new Date(Date.now() + 5 * MINUTE_MS).toISOString();
+    for (const prepared of [{ qr_id: 'qr-1', expires_at }, {}]) {
+      const { observation } = await rail.query(queryCall(call, { prepared }));
+      assert.equal(observation.state, 'unknown');
+      assert.equal(callResult(observation), 'answered');
+    }
+    say({ status: 502, body: '<html></html>' });
+    const { observation } = await rail.query(queryCall(call, { prepared: {} }));
+    assert.equal(callResult(observation), 'unknown');
   });
 
   test('a cash-in: a key that is none is no answer, and nothing is sent', async () => {

@@ -34,7 +34,7 @@ const HOSTS = {
 const QR_SECONDS = 900;
 /** `fromDateTime` is a strict bound, and clocks differ. */
 const QUERY_MARGIN_MS = 120_000;
-/** The list lags behind: a QR code that ended this long ago without a payment will have none. */
+/** The list lags behind: what could be paid until this long ago, and is not in it, was not paid. */
 const LIST_IS_COMPLETE_AFTER_MS = 3_600_000;
 /** Rows of one part of a statement. */
 const STATEMENT_ROWS = 200;
@@ -218,8 +218,8 @@ async function encryptPin(api: OrangeApi): Promise<{ encrypted: string } | { err
 /** Several rows may carry one reference, because failed tries stay: a success among them wins. */
 async function query(api: OrangeApi, call: QueryCall): Promise<RailReply> {
   const reference = compactOf(call.reference);
-  const endsAt = Date.parse(call.prepared?.expires_at ?? '');
-  const madeAt = Math.min(call.submittedAt.getTime(), Number.isNaN(endsAt) ? Infinity : endsAt - QR_SECONDS * 1000);
+  const qrEndsAt = Date.parse(call.prepared?.expires_at ?? '');
+  const madeAt = Math.min(call.submittedAt.getTime(), Number.isNaN(qrEndsAt) ? Infinity : qrEndsAt - QR_SECONDS * 1000);
   const from = new Date(madeAt - QUERY_MARGIN_MS).toISOString();
   const search = new URLSearchParams({ reference, size: '50', fromDateTime: from });
   const answer = await api.call({ method: 'GET', path: `/api/eWallet/v1/transactions?${search.toString()}` });
@@ -228,7 +228,7 @@ async function query(api: OrangeApi, call: QueryCall): Promise<RailReply> {
     const listed = objectsOf(said);
     // Asked by reference: a row without one may be ours, and then nothing is known.
     if (listed.some((each) => textOf(each.reference) === null))
-      return { state: 'unknown', reason: 'Sonatel listed a payment without its reference' };
+      return { state: 'unknown', reason: 'Sonatel listed a payment without its reference', answered: true };
     const rows = listed.filter((each) => each.reference === reference);
     const row =
       rows.find(({ status: word }) => word === 'SUCCESS') ??
@@ -236,12 +236,12 @@ async function query(api: OrangeApi, call: QueryCall): Promise<RailReply> {
       rows[0];
     const now = api.connection.clock.millis();
     if (row === undefined)
-      return now > endsAt + LIST_IS_COMPLETE_AFTER_MS
+      return now > qrEndsAt + LIST_IS_COMPLETE_AFTER_MS
         ? { state: 'failed', failureCode: 'PROMPT_EXPIRED', rawCode: 'NOT_PAID', message: 'The QR code was not paid.' }
-        : { state: 'unknown', reason: 'Sonatel has no payment with this reference yet' };
+        : { state: 'unknown', reason: 'Sonatel has no payment with this reference yet', answered: true };
     const observation = readRow(row);
     // The payer can try again until the QR code ends.
-    const canStillPay = endsAt > now;
+    const canStillPay = qrEndsAt > now;
     return observation.state === 'failed' && canStillPay ? { state: 'pending' } : observation;
   });
 }

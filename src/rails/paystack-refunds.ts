@@ -73,7 +73,7 @@ export async function queryRefund(context: RefundContext, call: QueryCall): Prom
   const isComplete = context.now().getTime() - call.submittedAt.getTime() >= LIST_IS_COMPLETE_AFTER_MS;
   const reason = 'the operator lists no such refund';
   return {
-    observation: isComplete ? { state: 'unknown', reason, definitelyNotFound: true } : unknown(reason),
+    observation: { state: 'unknown', reason, ...(isComplete ? { definitelyNotFound: true } : { answered: true }) },
     answer: known.result.answer,
   };
 }

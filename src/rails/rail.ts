@@ -64,9 +64,10 @@ export type Observation =
   | { state: 'reversed'; receipt: string | null; rawCode: string; message: string; amount?: bigint; currency?: string }
   /**
    * Nothing is known. `definitelyNotFound`: the operator itself answered a query that it never received the reference; only
-   * that allows another submit. `asked`: the operator took the question and answers by callback.
+   * that allows another submit. `asked`: the operator took the question and answers by callback. `answered`: the operator is well
+   * and gave an answer that tells no end yet; without it, the answer counts as none.
    */
-  | { state: 'unknown'; reason: string; definitelyNotFound?: boolean; asked?: true };
+  | { state: 'unknown'; reason: string; definitelyNotFound?: boolean; asked?: true; answered?: true };
 
 /**
  * `raw` is the operator's answer, cut to MAX_RAW_CHARACTERS and scrubbed; it is kept as evidence. `notCalled`: nobody was asked, so
