@@ -281,6 +281,23 @@ describe('Sonatel', () => {
     assert.equal(callResult(observation), 'unknown');
   });
 
+  test('a code that no payer gave ends the payment when the list is complete; a later one is not sent', async () => {
+    const { rail } = open('sonatel', { collect_with: 'code' });
+    const ago = (minutes: number) => new Date(Date.now() - minutes * MINUTE_MS);
+    const ask = async (minutes: number, direction: 'collection' | 'payout' = 'collection') =>
+      (await rail.query(queryCall(call, { prepared: {}, direction, submittedAt: ago(minutes) }))).observation;
+    say({ body: [] });
+    assert.equal((await ask(70)).state, 'unknown', 'a payment of the last minutes may not be listed yet');
+    const ended = await ask(80);
+    assert.ok(ended.state === 'failed' && ended.failureCode === 'PROMPT_EXPIRED');
+    assert.equal((await ask(80, 'payout')).state, 'unknown', 'nobody knows of a payout');
+    operator.requests.length = 0;
+    const code = { ...queryCall(call, { prepared: {}, submittedAt: ago(16) }), msisdn: call.msisdn, code: '123456' };
+    const late = (await rail.submitCode?.(code))?.observation;
+    assert.ok(late?.state === 'failed' && late.failureCode === 'PROMPT_EXPIRED');
+    assert.deepEqual(operator.requests, []);
+  });
+
   test('a cash-in: a key that is none is no answer, and nothing is sent', async () => {
     const { rail } = open('sonatel');
     say({ body: {} }, { '/api/account/v1/publicKeys': { body: { keyId: '1', key: 'A'.repeat(100) } } });

@@ -32,6 +32,8 @@ const HOSTS = {
   production: 'https://api.orange-sonatel.com',
 } as const;
 const QR_SECONDS = 900;
+/** How long a payer can give us a code. */
+const CODE_MS = QR_SECONDS * 1000;
 /** `fromDateTime` is a strict bound, and clocks differ. */
 const QUERY_MARGIN_MS = 120_000;
 /** The list lags behind: what could be paid until this long ago, and is not in it, was not paid. */
@@ -145,6 +147,9 @@ function qrStep(prepared: Readonly<Record<string, string>>) {
 
 /** Answered at once. After a lost answer no second code is taken: the step is gone, and the list of payments tells. */
 async function payWithCode(api: OrangeApi, call: CodeCall): Promise<RailReply> {
+  // Nothing is sent: the list is read as complete an hour after the last moment for a code.
+  if (api.connection.clock.millis() > call.submittedAt.getTime() + CODE_MS)
+    return replyOf(api.scrub, notPaid('The code came too late.'), '');
   const answer = await api.call({
     method: 'POST',
     path: '/api/eWallet/v1/payments/onestep',
@@ -236,8 +241,8 @@ async function query(api: OrangeApi, call: QueryCall): Promise<RailReply> {
       rows[0];
     const now = api.connection.clock.millis();
     if (row === undefined)
-      return now > qrEndsAt + LIST_IS_COMPLETE_AFTER_MS
-        ? { state: 'failed', failureCode: 'PROMPT_EXPIRED', rawCode: 'NOT_PAID', message: 'The QR code was not paid.' }
+      return now > payableUntil(call) + LIST_IS_COMPLETE_AFTER_MS
+        ? notPaid('The payer did not pay in time.')
         : { state: 'unknown', reason: 'Sonatel has no payment with this reference yet', answered: true };
     const observation = readRow(row);
     // The payer can try again until the QR code ends.
@@ -245,6 +250,19 @@ async function query(api: OrangeApi, call: QueryCall): Promise<RailReply> {
     return observation.state === 'failed' && canStillPay ? { state: 'pending' } : observation;
   });
 }
+
+/** Until when a collection can be paid by its QR code, or by a code of the payer. A payout may be listed at any time. */
+function payableUntil({ direction, prepared, submittedAt }: QueryCall): number {
+  if (direction !== 'collection' || prepared === null) return Infinity;
+  return prepared.expires_at === undefined ? submittedAt.getTime() + CODE_MS : Date.parse(prepared.expires_at);
+}
+
+const notPaid = (message: string): Observation => ({
+  state: 'failed',
+  failureCode: 'PROMPT_EXPIRED',
+  rawCode: 'NOT_PAID',
+  message,
+});
 
 function readRow(row: Record<string, unknown>): Observation {
   const amount = moneyOf(field(row, 'amount', 'value'));
