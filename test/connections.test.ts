@@ -14,6 +14,8 @@ import {
 } from '../src/payments/connection-changes.ts';
 import { testConnection } from '../src/payments/connection-report.ts';
 import type { Problem } from '../src/platform/errors.ts';
+import { airtelMoneyRail } from '../src/rails/airtel-money.ts';
+import { mtnMomoRail } from '../src/rails/mtn-momo.ts';
 import { listRoutes } from '../src/rails/routing.ts';
 import { type Client, createClient, PATHS, textOf, ugandanCollection } from './client.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
@@ -35,7 +37,7 @@ after(async () => {
   await second.close();
 });
 beforeEach(async () => {
-  gateway = await createTestGateway({}, { railDefinitions: [plainRail] });
+  gateway = await createTestGateway({}, { railDefinitions: [plainRail, mtnMomoRail, airtelMoneyRail] });
   client = await createClient(gateway);
   await connect('first', first);
   await connect('second', second);
@@ -167,6 +169,33 @@ describe('changes', () => {
     await gateway.advance(5 * MINUTE_MS);
     assert.equal((await change({ account: 'another-shop' })).settings.account, 'another-shop');
   });
+
+  const logins = [
+    ['mtn-momo', METHOD, { collection_api_user: '6b3f8c7e-0b1a-4c3e-9f60-0c1f7d1f0001' }],
+    ['airtel-money', 'AIRTEL_OAPI_UGA', { client_id: 'another-application' }],
+  ] as const;
+  for (const [rail, method, values] of logins)
+    test(`${rail}: another login would not find open payments, and they would be sent again`, async () => {
+      first.deaf = true;
+      await createConnection(gateway.ctx, COMMAND_LINE, {
+        rail,
+        environment: 'simulator',
+        baseUrl: first.url,
+        values: {},
+      });
+      const route = { holderId: null, method, direction: 'collection' as const, connections: [rail] };
+      await setRoute(gateway.ctx, COMMAND_LINE, route);
+      const mobile = gateway.ctx.catalog.methods.get(method)?.example ?? '256752604392';
+      const ordered = await client.signed(PATHS.collect, {
+        ...ugandanCollection(),
+        mobile,
+        payment_method_type: method,
+      });
+      assert.equal(ordered.status, 200, JSON.stringify(ordered.body));
+      await gateway.settle();
+      const change = changeConnection(gateway.ctx, COMMAND_LINE, rail, { values });
+      await assert.rejects(change, /names the account at the operator\. 1 transaction of/);
+    });
 
   test('each change has an audit row, which names secrets and does not contain them', async () => {
     await changeConnection(gateway.ctx, COMMAND_LINE, 'first', { values: { api_key: 'a-new-secret-key' } });

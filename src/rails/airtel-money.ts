@@ -69,6 +69,8 @@ const SETTINGS: readonly RailSetting[] = [
     label: 'Client ID',
     help: 'From Key Management of your application on the Airtel developer portal.',
     kind: 'text',
+    // Airtel does not find the payments of another application, and what it does not find is sent again.
+    namesAccount: true,
     simulator: '2d9647ad-a268-4346-8f68-e7090619d40b',
   },
   {

@@ -79,6 +79,8 @@ const productSettings = (product: Product, title: string): RailSetting[] => [
     label: `${title}: API user`,
     help: 'A UUID. You create it with the subscription key; in production, on the partner portal.',
     kind: 'text',
+    // MTN does not find the payments of another user, and what it does not find is sent again.
+    namesAccount: true,
     simulator: SIMULATOR[product].user,
     pattern: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i,
     patternHelp: 'a UUID, as the portal shows it',
