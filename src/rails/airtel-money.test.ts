@@ -315,6 +315,27 @@ describe('callbacks', () => {
         kind: 'proof',
         reference: REFERENCE,
         direction: 'collection',
+test('signing: refunds too where everything is signed', async () => {
+  open({ signing: 'everything' });
+  answer = { status: 200, body: envelope({ airtel_money_id: 'CI2500029', status: 'SUCCESS' }, {}) };
+  const collection = { reference: REFERENCE, railReference: ID, receipt: '127106716542', amount: call.amount };
+  await rail.refund?.({ ...call, reference: 'RF_01JCR4Z0XE8Q8RX3V5S0000002', collection });
+  const sent = operator.requests.at(-1);
+  assert.deepEqual(sent?.json, { transaction: { airtel_money_id: '127106716542' } });
+  assert.equal(typeof sent?.headers['x-signature'], 'string');
+});
+
+test('signing: without a usable key nothing is sent, and nothing is believed to be', async () => {
+  for (const data of [{}, { key: 'A'.repeat(100) }]) {
+    open({ signing: 'collections' });
+    operator.answer(({ path }) =>
+      path === '/v1/rsa/encryption-keys' ? { body: { data, status: { success: true, code: '200' } } } : script(path),
+    );
+    assert.equal((await rail.collect(call)).observation.state, 'unknown');
+    assert.ok(!operator.requests.some(({ path }) => path.startsWith('/merchant')));
+  }
+});
+
         observation: { state: 'succeeded', receipt: 'MP210603.1' },
       });
     // The hash of another payment, which stands somewhere else in the message.

@@ -372,7 +372,7 @@ async function refund(api: Api, { collection }: RefundCall): Promise<RailReply> 
   const answer = await api.call({
     method: 'POST',
     path: '/standard/v1/payments/refund',
-    body: { transaction: { airtel_money_id: collection.receipt } },
+    body: JSON.stringify({ transaction: { airtel_money_id: collection.receipt } }),
   });
   return read(api, answer, (said) => {
     const own = textOf(field(said, 'data', 'transaction', 'airtel_money_id'));
