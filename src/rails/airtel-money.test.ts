@@ -219,6 +219,26 @@ describe('payouts', () => {
     assert.equal(rail.capabilitiesOf(method, 'payout'), null);
     assert.notEqual(rail.capabilitiesOf(method, 'collection'), null);
   });
+
+  test('a key that cannot encrypt the PIN stops payouts only, and the check says so', async () => {
+    const ec = generateKeyPairSync('ec', { namedCurve: 'prime256v1' }).publicKey;
+    open({ pin_public_key: ec.export({ type: 'spki', format: 'pem' }).toString() });
+    assert.equal(rail.capabilitiesOf(method, 'payout'), null);
+    assert.notEqual(rail.capabilitiesOf(method, 'collection'), null);
+    answer = { status: 200, body: { data: { balance: '10', currency: 'UGX' } } };
+    const problems = (await rail.check()).flatMap(({ problem }) => problem ?? []);
+    assert.match(problems.join(' '), /not an RSA key/);
+  });
+
+  test('a bare key may have empty lines in it', () => {
+    const lines =
+      publicKey
+        .export({ type: 'spki', format: 'der' })
+        .toString('base64')
+        .match(/.{1,64}/g) ?? [];
+    open({ pin_public_key: lines.join('\n\n') });
+    assert.notEqual(rail.capabilitiesOf(method, 'payout'), null);
+  });
 });
 
 describe('refunds', () => {
@@ -295,26 +315,6 @@ test('signing: Airtel can read the body out of the signature', async () => {
   assert.equal(text, sent?.text);
 });
 
-describe('callbacks', () => {
-  const transaction = { id: ID, message: 'Paid UGX 1,000 {to} Shop', status_code: 'TS', airtel_money_id: 'MP210603.1' };
-  const hmac = (text: string) => createHmac('sha256', SECRETS.callback_key).update(text).digest('base64');
-  const read = (text: string) =>
-    rail.readCallback({
-      method: 'POST',
-      host: 'pay.example.com',
-      path: '/operators/airtel-money',
-      remoteAddress: null,
-      headers: {},
-      body: Buffer.from(text),
-    })[0];
-
-  test('with the hash of any country it is proof; without, or with a wrong one, a reason to ask', () => {
-    const inner = JSON.stringify(transaction);
-    for (const payload of [inner, JSON.stringify({ transaction })])
-      assert.deepEqual(read(`{"transaction": ${inner}, "hash":"${hmac(payload)}"}`), {
-        kind: 'proof',
-        reference: REFERENCE,
-        direction: 'collection',
 test('signing: refunds too where everything is signed', async () => {
   open({ signing: 'everything' });
   answer = { status: 200, body: envelope({ airtel_money_id: 'CI2500029', status: 'SUCCESS' }, {}) };
@@ -336,6 +336,26 @@ test('signing: without a usable key nothing is sent, and nothing is believed to 
   }
 });
 
+describe('callbacks', () => {
+  const transaction = { id: ID, message: 'Paid UGX 1,000 {to} Shop', status_code: 'TS', airtel_money_id: 'MP210603.1' };
+  const hmac = (text: string) => createHmac('sha256', SECRETS.callback_key).update(text).digest('base64');
+  const read = (text: string) =>
+    rail.readCallback({
+      method: 'POST',
+      host: 'pay.example.com',
+      path: '/operators/airtel-money',
+      remoteAddress: null,
+      headers: {},
+      body: Buffer.from(text),
+    })[0];
+
+  test('with the hash of any country it is proof; without, or with a wrong one, a reason to ask', () => {
+    const inner = JSON.stringify(transaction);
+    for (const payload of [inner, JSON.stringify({ transaction })])
+      assert.deepEqual(read(`{"transaction": ${inner}, "hash":"${hmac(payload)}"}`), {
+        kind: 'proof',
+        reference: REFERENCE,
+        direction: 'collection',
         observation: { state: 'succeeded', receipt: 'MP210603.1' },
       });
     // The hash of another payment, which stands somewhere else in the message.

@@ -342,18 +342,26 @@ const REFUSED_PAYOUT: Readonly<Record<string, FailureCode>> = {
   invalid_token: 'OPERATOR_UNAVAILABLE',
 };
 
-/** Encrypted once: the padding is random, so it would differ each time for no gain. Null: this connection pays nothing out. */
+/**
+ * Encrypted once: the padding is random, so it would differ each time for no gain. Null: this connection pays nothing out. A key that
+ * cannot encrypt must not stop collections and callbacks, so it is said by the check.
+ */
 function encryptPin({ settings }: RailConnection): string | null {
   const { pin, pin_public_key: key, pin_padding: padding } = settings;
   if (!pin || !key) return null;
-  const pem = key.includes('BEGIN') ? key : `-----BEGIN PUBLIC KEY-----\n${key.trim()}\n-----END PUBLIC KEY-----`;
-  return publicEncrypt(
-    {
-      key: createPublicKey(pem),
-      padding: padding === 'oaep' ? constants.RSA_PKCS1_OAEP_PADDING : constants.RSA_PKCS1_PADDING,
-    },
-    Buffer.from(pin),
-  ).toString('base64');
+  const bare = key.replace(/\s+/g, '');
+  const pem = key.includes('BEGIN') ? key : `-----BEGIN PUBLIC KEY-----\n${bare}\n-----END PUBLIC KEY-----`;
+  try {
+    return publicEncrypt(
+      {
+        key: createPublicKey(pem),
+        padding: padding === 'oaep' ? constants.RSA_PKCS1_OAEP_PADDING : constants.RSA_PKCS1_PADDING,
+      },
+      Buffer.from(pin),
+    ).toString('base64');
+  } catch {
+    return null;
+  }
 }
 
 // Refunds
@@ -504,7 +512,7 @@ async function check(api: Api, pin: string | null): Promise<ConnectionCheck[]> {
     { name: 'token and balance', problem: 'error' in reply ? `${reply.error}. Check the client ID and secret.` : null },
     {
       name: 'payouts',
-      problem: pin === null ? 'There is no PIN or no public key for it: this connection cannot pay out.' : null,
+      problem: pin === null ? pinProblem(api.connection) : null,
     },
     {
       name: 'callback address',
@@ -513,6 +521,12 @@ async function check(api: Api, pin: string | null): Promise<ConnectionCheck[]> {
         : `Airtel needs an https address. Set PUBLIC_URL, then enter ${dashboardAddress(addresses)} on the portal.`,
     },
   ];
+}
+
+function pinProblem({ settings }: RailConnection): string {
+  return settings.pin && settings.pin_public_key
+    ? 'The public key for the PIN is not an RSA key, so the PIN cannot be encrypted: this connection cannot pay out.'
+    : 'There is no PIN or no public key for it: this connection cannot pay out.';
 }
 
 /** Signed where the country wants it, with the country's headers and the live token. */
