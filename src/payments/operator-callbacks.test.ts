@@ -320,6 +320,28 @@ describe('unknown references', () => {
   });
 });
 
+test("what is the operator's and cannot be used is one case of its connection; what is a stranger's is none", async () => {
+  const say = (reason: string, authenticated?: true) =>
+    inbox.receive(messageOf({ kind: 'rejected', reason, ...(authenticated ? { authenticated } : {}) }));
+  await say('the signature is wrong');
+  for (const reason of ['it came from another address', 'it came from another address', 'it has no amount'])
+    assert.equal((await say(reason, true)).kind, 'rejected');
+  const kept = await ctx.db.query<{ error: string; times: number; status: string; case_id: string }>(
+    `select q.error, q.times, c.status, q.case_id from quarantined_reports q
+     join cases c on c.holder_id = q.holder_id and c.id = q.case_id
+     where q.rail = 'quiet' and q.error in ('the signature is wrong', 'it came from another address', 'it has no amount')
+     order by q.error`,
+  );
+  assert.deepEqual(
+    kept.map(({ error, times, status }) => [error, times, status]),
+    [
+      ['it came from another address', 2, 'open'],
+      ['it has no amount', 1, 'open'],
+    ],
+  );
+  assert.equal(new Set(kept.map((row) => row.case_id)).size, 1);
+});
+
 describe('hints of strangers', () => {
   const from = (remoteAddress: string, reference: string) =>
     inbox.receive({ ...messageOf({ kind: 'hint', reference }), remoteAddress }, remoteAddress);

@@ -134,7 +134,7 @@ export function createOperatorInbox(ctx: PaymentsContext): OperatorInbox {
         if (!authenticated) strangers.addWrong(address);
         const reason = rejected.map((reading) => reading.reason).join('; ') || 'says nothing';
         if (authenticated || keptRejections.take(EVERY_RAIL).allowed)
-          await ctx.db.transaction((tx) => keepRejected(tx, message, { reason, authenticated }, ctx.clock.now()));
+          await refuse(ctx, message, { reason, authenticated });
         return { kind: 'rejected' };
       }
       const validation = readings.find((reading) => reading.kind === 'validation');
@@ -155,6 +155,18 @@ export function createOperatorInbox(ctx: PaymentsContext): OperatorInbox {
     },
     idle: () => applying.idle(),
   };
+}
+
+/** What is the operator's may report money, and is not always sent again: people are told, by one case for a connection. */
+function refuse(
+  ctx: PaymentsContext,
+  message: Message,
+  why: { reason: string; authenticated: boolean },
+): Promise<void> {
+  return ctx.db.transaction(async (tx) => {
+    await keepRejected(tx, message, why, ctx.clock.now());
+    if (why.authenticated) await quarantine(tx, ctx, [badReport(message, '', null, why.reason)]);
+  });
 }
 
 function answerOf(ctx: PaymentsContext, message: Message, decision: CallbackDecision): CallbackAnswer | null {
@@ -373,12 +385,17 @@ function readMessage(ctx: PaymentsContext, message: InboxRow): Reading[] {
   });
 }
 
-function rawOf(row: InboxRow): string {
+function rawOf(row: Pick<Message, 'body'>): string {
   // Some operators send our own credentials back.
   return hideCredentials(row.body.toString('utf8')).slice(0, MAX_RAW_CHARACTERS);
 }
 
-function badReport(row: InboxRow, reference: string, transactionId: string | null, error: string): BadReport {
+function badReport(
+  row: Pick<Message, 'rail' | 'body'>,
+  reference: string,
+  transactionId: string | null,
+  error: string,
+): BadReport {
   return { rail: row.rail, source: 'callback', reference: String(reference), transactionId, error, raw: rawOf(row) };
 }
 
@@ -442,7 +459,10 @@ async function applyReadings(tx: Tx, ctx: InboxContext, readings: Reading[]): Pr
   );
   for (const reading of readings) if (reading.kind === 'unmatched') unmatched.push(reading.report);
   await holdUnmatched(tx, ctx, unmatched);
-  const bad = readings.flatMap((reading) => (reading.kind === 'bad' ? [reading.report] : []));
+  const bad = readings.flatMap((reading) => {
+    if (reading.kind === 'bad') return [reading.report];
+    return reading.kind === 'rejected' && reading.authenticated ? [reportOf(reading, reading.reason)] : [];
+  });
   await quarantine(tx, ctx, [...bad, ...received.disputed]);
   return events;
 }

@@ -83,3 +83,19 @@ describe('a pay bill without validation', () => {
     assert.deepEqual(cases, ['second_payment', 'unknown_reference', 'wrong_amount']);
   });
 });
+
+test('confirmations from addresses that Safaricom has not announced yet: people are told that money may be there', async (t) => {
+  const simulatorSettings = { ...DARAJA.simulatorSettings, validation: 'false' };
+  const connectionValues = { ...DARAJA.connectionValues, callback_ranges: '203.0.113.7', pull_number: '' };
+  const opened = await openOperatorGateway({
+    ...DARAJA,
+    method: 'MPESA_PAYBILL_KEN',
+    simulatorSettings,
+    connectionValues,
+  });
+  t.after(() => opened.close());
+  const { reference } = await order(opened);
+  assert.equal(await pay(opened, reference, AMOUNT), true);
+  assert.equal(await pay(opened, reference, AMOUNT), true);
+  assert.deepEqual(await held(opened), { suspense: 0n, cases: ['unreadable_report'] });
+});
