@@ -104,6 +104,7 @@ export const english: CheckoutMessages = {
   qrOpen: (app) => `Open ${app}`,
   codeTitle: 'Enter the operator’s code',
   codeText: (operator) => `${operator} gives you a code for this payment. Enter it here.`,
+  codeDial: (dialled) => `Dial ${dialled} on your phone to get it. Type your own PIN in place of PIN.`,
   codeHint: 'Digits only. It is not your PIN.',
   operatorSays: 'Message from the operator:',
   otpTitle: 'Enter the code from the SMS',

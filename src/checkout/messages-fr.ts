@@ -106,6 +106,8 @@ const TEXTS: CheckoutMessages = {
   qrOpen: (app) => `Ouvrir ${app}`,
   codeTitle: 'Saisissez le code de l’opérateur',
   codeText: (operator) => `${operator} vous donne un code pour ce paiement. Saisissez-le ici.`,
+  codeDial: (dialled) =>
+    `Composez ${dialled} sur votre téléphone pour l’obtenir. Remplacez PIN par votre propre code PIN.`,
   codeHint: 'Des chiffres seulement. Ce n’est pas votre code PIN.',
   operatorSays: 'Message de l’opérateur :',
   otpTitle: 'Saisissez le code du SMS',

@@ -103,6 +103,7 @@ export const portuguese: CheckoutMessages = {
   qrOpen: (app) => `Abrir ${app}`,
   codeTitle: 'Escreva o código da operadora',
   codeText: (operator) => `${operator} dá-lhe um código para este pagamento. Escreva-o aqui.`,
+  codeDial: (dialled) => `Para o obter, marque ${dialled} no telemóvel. Escreva o seu próprio PIN no lugar de PIN.`,
   codeHint: 'Só algarismos. Não é o seu PIN.',
   operatorSays: 'Mensagem da operadora:',
   otpTitle: 'Escreva o código do SMS',

@@ -102,6 +102,7 @@ export const swahili: CheckoutMessages = {
   qrOpen: (app) => `Fungua ${app}`,
   codeTitle: 'Andika msimbo wa mtandao',
   codeText: (operator) => `${operator} inakupa msimbo wa malipo haya. Uandike hapa.`,
+  codeDial: (dialled) => `Piga ${dialled} kwenye simu yako ili uupate. Weka PIN yako mwenyewe palipoandikwa PIN.`,
   codeHint: 'Tarakimu pekee. Si PIN yako.',
   operatorSays: 'Ujumbe wa mtandao:',
   otpTitle: 'Andika msimbo ulio kwenye SMS',

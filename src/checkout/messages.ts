@@ -96,6 +96,8 @@ export type CheckoutMessages = {
   qrOpen(app: string): string;
   codeTitle: string;
   codeText(operator: string): string;
+  /** PIN stands in what is dialled. */
+  codeDial(dialled: string): string;
   codeHint: string;
   operatorSays: string;
   otpTitle: string;

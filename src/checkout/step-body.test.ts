@@ -87,4 +87,11 @@ describe('a step of the payer', () => {
     assert.deepEqual(codes, ['9999', '1234']);
     assert.match(await get(attempt), /Payment received|paid|Paid/);
   });
+
+  test('what to dial for a code is said in the language of the payer, and not as words of the operator', async () => {
+    const attempt = await pay({ kind: 'code', text: null, dial: '#144#391*PIN#' });
+    const french = await get(`${attempt}?lang=fr`);
+    assert.match(french, /Composez #144#391\*PIN# sur votre téléphone/);
+    assert.doesNotMatch(french, /Dial |Message de l’opérateur/);
+  });
 });

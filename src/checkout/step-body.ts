@@ -52,6 +52,7 @@ export function stepBody(ctx: PaymentsContext, view: LinkView, page: StepPage): 
       ${amount}
       <p>${t.codeText(operator)}</p>
       ${operatorText(view, step)}
+      ${step?.kind === 'code' && step.dial !== undefined && html`<p>${t.codeDial(step.dial)}</p>`}
       ${codeForm(view, t.codeHint, wrong)}
       ${check}
     `,

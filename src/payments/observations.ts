@@ -11,6 +11,7 @@ const MAX_MESSAGE = 500;
 const EARLIEST = Date.UTC(2000, 0, 1);
 const LATEST = Date.UTC(2200, 0, 1);
 const DIAL_CODE = /^[*#\d]{2,40}$/;
+const DIAL_FOR_CODE = /^(?:[*#\d]|PIN){2,40}$/;
 const MAX_LINK = 2_048;
 const PAGE_SCHEMES: ReadonlySet<string> = new Set(['https:', 'http:']);
 const SCRIPT_SCHEMES: ReadonlySet<string> = new Set(['javascript:', 'data:', 'vbscript:', 'file:', 'blob:']);
@@ -86,8 +87,9 @@ function errorOf(observation: Observation): string | null {
 function stepError(step: PayerStep): string | null {
   switch (step.kind) {
     case 'prompt':
-    case 'code':
       return null;
+    case 'code':
+      return step.dial === undefined || DIAL_FOR_CODE.test(step.dial) ? null : 'the code to dial is not valid';
     case 'dial':
       return DIAL_CODE.test(step.code) ? null : 'the code to dial is not valid';
     case 'redirect':

@@ -54,7 +54,7 @@ export function describeStep(step: PayerStep) {
   return {
     kind: step.kind,
     text: 'text' in step ? step.text : null,
-    dial_code: step.kind === 'dial' ? step.code : null,
+    dial_code: step.kind === 'dial' ? step.code : step.kind === 'code' ? (step.dial ?? null) : null,
     url: 'url' in step ? step.url : null,
     qr_content: step.kind === 'qr' ? step.content : null,
     links: step.kind === 'qr' ? step.links.map(({ name, url }) => ({ name, url })) : [],

@@ -139,9 +139,9 @@ const RecordV3Schema = Type.Object({
 const StepSchema = Type.Object({
   kind: oneOf(
     ['prompt', 'dial', 'code', 'redirect', 'deep_link', 'qr', 'transfer'],
-    'prompt: a prompt appears on the phone. dial: dial dial_code. code: the operator gives the customer a code; send it to ' +
-      'the verify operation. redirect, deep_link: open url. qr: scan qr_content, or open one of links. transfer: send the ' +
-      'money to pay_to with account_reference.',
+    'prompt: a prompt appears on the phone. dial: dial dial_code. code: the operator gives the customer a code, after ' +
+      'dialling dial_code where there is one; send it to the verify operation. redirect, deep_link: open url. qr: scan ' +
+      'qr_content, or open one of links. transfer: send the money to pay_to with account_reference.',
   ),
   text: nullable(Type.String(), "The operator's own words."),
   dial_code: nullable(Type.String()),

@@ -92,10 +92,7 @@ export function openSonatel(definition: RailDefinition, given: RailConnection): 
   };
 }
 
-const CODE_STEP = {
-  kind: 'code',
-  text: `Dial ${DIAL_FOR_CODE} with your own PIN to get a code.`,
-} as const;
+const CODE_STEP = { kind: 'code', text: null, dial: DIAL_FOR_CODE } as const;
 
 // QR code
 

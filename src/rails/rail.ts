@@ -35,8 +35,8 @@ export type PayerStep =
   | { kind: 'prompt'; text: string | null }
   /** The payer dials a code to get the prompt. */
   | { kind: 'dial'; code: string; text: string | null }
-  /** The operator gives the payer a code, and the payer gives it to us (`submitCode`). */
-  | { kind: 'code'; text: string | null }
+  /** The operator gives the payer a code, and the payer gives it to us (`submitCode`). `dial`: for it; PIN stands for the payer's own. */
+  | { kind: 'code'; text: string | null; dial?: string }
   /** The payer confirms on a page of the operator, or in its app. */
   | { kind: 'redirect' | 'deep_link'; url: string; expiresAt: Date | null }
   /** The payer scans a code with the operator's app; on the phone itself, one of the links opens the app. */
