@@ -237,14 +237,17 @@ async function query(api: OrangeApi, call: QueryCall): Promise<RailReply> {
       rows.find(({ status: word }) => isOpenStatus(word)) ??
       rows[0];
     const now = api.connection.clock.millis();
+    // Told again: the gateway may have stopped between the code and the word of it to the payer.
+    const open: Observation | null =
+      qrEndsAt > now && call.prepared !== null ? { state: 'pending', step: qrStep(call.prepared) } : null;
+    if (row === undefined && open !== null) return open;
     if (row === undefined)
       return now > payableUntil(call) + LIST_IS_COMPLETE_AFTER_MS
         ? notPaid('The payer did not pay in time.')
         : { state: 'unknown', reason: 'Sonatel has no payment with this reference yet', answered: true };
     const observation = readRow(row);
     // The payer can try again until the QR code ends.
-    const canStillPay = qrEndsAt > now;
-    return observation.state === 'failed' && canStillPay ? { state: 'pending' } : observation;
+    return observation.state === 'failed' && open !== null ? open : observation;
   });
 }
 

@@ -52,8 +52,7 @@ export function openOrangeWebPayment(definition: RailDefinition, connection: Rai
     async collect({ prepared }) {
       const { pay_token: payToken, payment_url: url } = prepared ?? {};
       if (!payToken || !url) return unaskedReply('there is no payment page');
-      const step = { kind: 'redirect', url, expiresAt: null } as const;
-      return replyOf(api.scrub, { state: 'pending', railReference: payToken, step }, '');
+      return replyOf(api.scrub, { state: 'pending', railReference: payToken, step: pageStep(url) }, '');
     },
     payout: async () => unaskedReply('Orange Web Payment pays nothing out'),
     query: (call) => query(api, base, call),
@@ -108,6 +107,8 @@ async function makePage(api: OrangeApi, base: string, call: CollectCall): Promis
 const isPage = ({ environment }: RailConnection, url: string) =>
   url.startsWith('https://') || (environment === 'simulator' && url.startsWith('http://127.0.0.1:'));
 
+const pageStep = (url: string) => ({ kind: 'redirect', url, expiresAt: null }) as const;
+
 async function query(api: OrangeApi, base: string, call: QueryCall): Promise<RailReply> {
   const { order_id: orderId, pay_token: payToken } = call.prepared ?? {};
   if (!orderId || !payToken) return unaskedReply('there is no payment page to ask about');
@@ -116,7 +117,10 @@ async function query(api: OrangeApi, base: string, call: QueryCall): Promise<Rai
   return readOrange(api, answer, (said, status) => {
     const isAbout = textOf(field(said, 'order_id')) === orderId;
     if (status >= 300 || !isAbout) return { state: 'unknown', reason: `Orange answered ${status}` };
-    return readStatus(said);
+    const observation = readStatus(said);
+    // Told again: the gateway may have stopped between the page and the word of it to the payer.
+    const url = call.prepared?.payment_url;
+    return observation.state === 'pending' && url ? { ...observation, step: pageStep(url) } : observation;
   });
 }
 
