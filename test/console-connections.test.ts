@@ -36,21 +36,21 @@ describe('connections in the console', () => {
       ])
     ).map(({ action }) => action);
 
-  test('every setting of every rail has its label in French', async () => {
-    const { railLabels } = LANGUAGES.fr.messages;
-    const labels = gateway.ctx.rails.definitions.flatMap(({ settings }) => settings.map(({ label }) => label));
-    assert.deepEqual(
-      labels.filter((label) => railLabels[label] === undefined),
-      [],
-    );
-    assert.deepEqual(
-      Object.keys(railLabels).filter((label) => !labels.includes(label)),
-      [],
-    );
+  test('every setting of every rail has its label and its hint in every language', async () => {
+    const settings = gateway.ctx.rails.definitions.flatMap((definition) => definition.settings);
+    for (const code of ['fr', 'pt', 'sw'] as const) {
+      const { railLabels, railHints } = LANGUAGES[code].messages;
+      const sorted = (texts: readonly string[]) => [...new Set(texts)].sort();
+      assert.deepEqual(Object.keys(railLabels).sort(), sorted(settings.map(({ label }) => label)));
+      assert.deepEqual(Object.keys(railHints).sort(), sorted(settings.map(({ help }) => help)));
+      for (const hint of Object.values(railHints)) assert.doesNotMatch(hint, /\b(?:the|is|of|your|this|with)\b/i);
+    }
     const form = await admin.get('/console/admin/rails/new?rail=daraja&environment=sandbox', {
       'accept-language': 'fr',
     });
     assert.match(form.text, /Mot de passe de l’initiateur/);
+    assert.match(form.text, /Le short code B2C d’où partent les virements\./);
+    assert.doesNotMatch(form.text, /The B2C short code/);
   });
 
   test('in sandbox mode the form offers simulators and sandboxes, never production', async () => {

@@ -136,10 +136,11 @@ function settingFields(request: MemberRequest, { settings }: RailDefinition, kno
     const hasValue = isHidden && known.sealed.includes(setting.name);
     const typed = known.isAgain ? fieldOf(request, setting.name, MAX_SETTING_CHARACTERS) : '';
     const label = request.t.railLabels[setting.label] ?? setting.label;
+    const help = request.t.railHints[setting.help] ?? setting.help;
     const field = {
       name: setting.name,
       label: setting.optional ? `${label} (${request.t.optional})` : label,
-      hint: hasValue ? `${setting.help} ${request.t.connections.keptIfEmpty}` : setting.help,
+      hint: hasValue ? `${help} ${request.t.connections.keptIfEmpty}` : help,
       required: !setting.optional && !hasValue,
     };
     const value = isHidden ? '' : known.isAgain ? typed : (known.values[setting.name] ?? '');

@@ -13,8 +13,8 @@ const valuesOf = (text: string) => [...new Set([...text.matchAll(/‹\w+›/g)].
 
 for (const code of LANGUAGE_CODES.filter((each) => each !== 'en'))
   describe(`the console in ${LANGUAGES[code].name}`, () => {
-    // English has the labels of rails from the rails themselves.
-    const own = allTexts(LANGUAGES[code].messages).filter(([path]) => !path.startsWith('.railLabels.'));
+    // English has the labels and hints of rails from the rails themselves.
+    const own = allTexts(LANGUAGES[code].messages).filter(([path]) => !/^\.rail(?:Labels|Hints)\./.test(path));
 
     test('says everything, with the same values', () => {
       assert.deepEqual(own.map(([path]) => path).sort(), [...english.keys()].sort());
