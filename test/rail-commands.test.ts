@@ -8,6 +8,7 @@ import { after, before, describe, test } from 'node:test';
 import { startSimulator } from '../simulators/frame.ts';
 import { createPaystackSimulator } from '../simulators/paystack.ts';
 import { runCommand } from '../src/cli.ts';
+import { RAILS } from '../src/rails/registry.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 
 const SECRET = 'sk_test_this_is_nobodys_business';
@@ -60,6 +61,23 @@ async function railJson<T>(args: string[], input: string | null = null): Promise
   assert.equal(ran.code, 0, ran.messages);
   return JSON.parse(ran.out) as T;
 }
+
+test('the examples in the help name settings that there are', async () => {
+  for (const command of ['add', 'set']) {
+    const { out } = await rail([command, '--help']);
+    const examples = [...out.matchAll(/rail (?:add|set) ([\w-]+)(.*)/g)].flatMap(([, name, rest = '']) =>
+      [...rest.matchAll(/--set(?:-file)? (\w+)=/g)].map(([, setting]) => ({ name, setting })),
+    );
+    assert.ok(examples.length > 0, out);
+    for (const { name, setting } of examples) {
+      const definition = RAILS.find((each) => each.name === name) ?? assert.fail(name);
+      assert.ok(
+        definition.settings.some((each) => each.name === setting),
+        `${name} has no setting ${setting}`,
+      );
+    }
+  }
+});
 
 describe('simbi rail', () => {
   test('a connection to a simulator, routed: one line', async () => {

@@ -59,7 +59,7 @@ function addCommands(group: Command, terminal: Terminal): void {
   );
 
   const set = addCommand(group, 'set <name>', 'change settings, secrets or methods of a connection', [
-    'npx simbi rail set daraja --set short_code=600998',
+    'npx simbi rail set daraja --set paybill_number=600998',
     'npx simbi rail set paystack --set-file secret_key=- < new-key.txt',
     'npx simbi rail set mtn-momo --matched-callbacks ask',
   ]);
