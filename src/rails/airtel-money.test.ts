@@ -174,8 +174,11 @@ describe('collections', () => {
 });
 
 describe('payouts', () => {
-  const payout = async (body: object | string, status = 200) => {
+  const NOT_FOUND = envelope(null, { code: '400', success: false, response_code: 'DP00900001015' });
+  /** `enquiry`: what Airtel answers when it is asked about the payout. */
+  const payout = async (body: object | string, status = 200, enquiry: object = NOT_FOUND) => {
     answer = { status, body };
+    operator.answer(({ path }) => (path.includes('/disbursements/TX') ? { status: 200, body: enquiry } : script(path)));
     return (await rail.payout({ ...call, recipientName: null })).observation;
   };
 
@@ -213,6 +216,16 @@ describe('payouts', () => {
       assert.equal(observation.state, state);
       if (observation.state === 'failed') assert.equal(observation.failureCode, failureCode);
     });
+
+  test('a refusal by a code alone is believed when Airtel does not know the payout', async () => {
+    const refused = envelope(null, { code: '400', success: false, response_code: 'DP00900001013' });
+    assert.equal((await payout(refused)).state, 'failed');
+    const paid = envelope({ id: ID, status: 'TS', reference_id: 'CI1' }, { response_code: 'DP00900001001' });
+    assert.deepEqual(await payout(refused, 200, paid), { state: 'succeeded', receipt: 'CI1' });
+    assert.equal((await payout(refused, 200, {})).state, 'unknown');
+    const router = { status_message: 'Wrong PIN', status_code: 'ROUTER115' };
+    assert.equal((await payout(router, 400, {})).state, 'failed', 'it sent nothing on');
+  });
 
   test('without a PIN there are no payouts', () => {
     open({ pin: '' });

@@ -28,6 +28,7 @@ import type {
   StatementSpan,
 } from './rail.ts';
 import { field, objectsOf, proseOf, readJson, signedMoneyOf, textOf } from './reading.ts';
+import { type Asked, confirmRefusal } from './refusals.ts';
 import { compactOf, referenceOfCompact } from './wire-ids.ts';
 import { jsonNumberOf } from './wire-money.ts';
 
@@ -167,7 +168,10 @@ function openAirtelMoney(given: RailConnection): Rail {
     verificationFor: (method) => method.verification,
     collect: (call) => collect(api, call),
     payout: (call) => payout(api, call, pin ?? ''),
-    query: (call) => (call.direction === 'refund' ? queryRefund(api, call) : query(api, call)),
+    query: async (call) =>
+      call.direction === 'refund'
+        ? queryRefund(api, call)
+        : (await enquire(api, compactOf(call.reference), call.direction === 'payout')).reply,
     refund: (call) => refund(api, call),
     balance: () => balance(api),
     fetchStatement: (span, part) => listTransactions(api, span, part),
@@ -237,12 +241,10 @@ const NOTHING_STARTED: Readonly<Record<string, FailureCode>> = {
 /** ROUTER117 is a time-out behind the router; the others say that it sent nothing on. */
 const isRouterRefusal = (code: string) => /^ROUTER\d{3}$/.test(code) && code !== 'ROUTER117';
 
-async function query(api: Api, { reference, direction }: QueryCall): Promise<RailReply> {
-  const id = compactOf(reference);
-  const path =
-    direction === 'payout' ? `/standard/v2/disbursements/${id}?transactionType=B2C` : `/standard/v1/payments/${id}`;
+async function enquire(api: Api, id: string, isPayout: boolean): Promise<Asked> {
+  const path = isPayout ? `/standard/v2/disbursements/${id}?transactionType=B2C` : `/standard/v1/payments/${id}`;
   const answer = await api.call({ method: 'GET', path });
-  return read(api, answer, (said) => readEnquiry(said, direction === 'payout', id));
+  return { answer, reply: read(api, answer, (said) => readEnquiry(said, isPayout, id)) };
 }
 
 const NOT_FOUND = new Set(['ESB000045', 'DP00800001025', 'DP00900001015']);
@@ -312,13 +314,22 @@ async function payout(api: Api, call: PayoutCall, pin: string): Promise<RailRepl
       transaction: { amount: jsonNumberOf(call.amount), id, type: 'B2C' },
     }),
   });
-  return read(api, answer, (said) => readPayout(said, id));
+  const reply = read(api, answer, (said) => readPayout(said, id));
+  const said = answer.answered ? readJson(answer.body) : null;
+  // A code alone may stand beside a payout that has begun, …1013 is a plain "refused": Airtel is asked before money is given back.
+  const isCodeOnly = codeOf(said).code.startsWith('DP') && !hasStatus(said, id);
+  return isCodeOnly ? confirmRefusal(reply, () => enquire(api, id, true)) : reply;
+}
+
+function hasStatus(said: unknown, id: string): boolean {
+  const transaction = field(said, 'data', 'transaction');
+  return textOf(field(transaction, 'id')) === id && textOf(field(transaction, 'status')) !== null;
 }
 
 /** The answer itself tells whether money moved; a refusal comes with HTTP 200. */
 function readPayout(said: unknown, railReference: string): Observation {
   const transaction = field(said, 'data', 'transaction');
-  if (textOf(field(transaction, 'id')) === railReference && textOf(field(transaction, 'status')) !== null) {
+  if (hasStatus(said, railReference)) {
     const observation = readStatus(transaction, said, true);
     return observation.state === 'succeeded' || observation.state === 'pending'
       ? { ...observation, railReference }
