@@ -405,6 +405,14 @@ describe('Sonatel', () => {
   });
 });
 
+test('only the prompt of Cameroon comes to the phone by itself: nobody is told to wait for one elsewhere', () => {
+  const styles = ['web_payment', 'cameroon', 'sonatel'].map((name) => {
+    const { method, msisdn } = collectCall(name === 'sonatel' ? 'ORANGE_SEN' : 'ORANGE_CMR');
+    return open(name).rail.verificationFor(method, msisdn);
+  });
+  assert.deepEqual(styles, ['instructions', 'prompt', 'instructions']);
+});
+
 for (const name of ['web_payment', 'cameroon', 'sonatel'])
   test(`${name}: whatever comes is unknown, and no secret is kept`, async () => {
     const { rail, connection } = open(name);

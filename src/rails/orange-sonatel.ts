@@ -70,7 +70,8 @@ export function openSonatel(definition: RailDefinition, given: RailConnection): 
     payoutAccount: 'retailer',
     capabilitiesOf: (method, direction) =>
       connection.methods.includes(method.code) && (direction === 'collection' || paysOut) ? CAPABILITIES : null,
-    verificationFor: (method) => method.verification,
+    // The payer scans, opens the app or dials; nothing comes to the phone before.
+    verificationFor: () => 'instructions',
     async prepare(call, direction) {
       // Nothing to store before a cash-in; a code is only asked for.
       if (direction === 'payout' || byCode) return { prepared: {} };

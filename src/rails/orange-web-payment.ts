@@ -47,7 +47,8 @@ export function openOrangeWebPayment(definition: RailDefinition, connection: Rai
     name: connection.name,
     capabilitiesOf: (method, direction) =>
       direction === 'collection' && connection.methods.includes(method.code) ? CAPABILITIES : null,
-    verificationFor: (method) => method.verification,
+    // The payer confirms on Orange's page; nothing comes to the phone before.
+    verificationFor: () => 'instructions',
     prepare: (call) => makePage(api, base, call as CollectCall),
     async collect({ prepared }) {
       const { pay_token: payToken, payment_url: url } = prepared ?? {};
