@@ -17,6 +17,8 @@ export type FormNotice =
   | { kind: 'form_expired' }
   | { kind: 'rate_limited' }
   | { kind: 'number_limit'; until: number }
+  | { kind: 'number_blocked' }
+  | { kind: 'day_limit' }
   | { kind: 'operator_down'; method: string };
 
 export type FormDraft = {

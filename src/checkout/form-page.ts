@@ -185,6 +185,10 @@ function noticeText(ctx: PaymentsContext, view: LinkView, notice: FormNotice): s
       return t.rateLimited;
     case 'number_limit':
       return t.numberLimit(date(new Date(notice.until)));
+    case 'number_blocked':
+      return t.numberBlocked;
+    case 'day_limit':
+      return t.dayLimit;
     case 'operator_down':
       return t.operatorDown(
         shownMethod(

@@ -50,6 +50,10 @@ export const english: CheckoutMessages = {
   emailWrong: 'Enter a complete e-mail address.',
   numberLimit: (date) =>
     `This number has received several payment requests. To protect its owner, you can try again after ${date}.`,
+  numberBlocked:
+    'This number cannot be used for this payment. You were not charged. Use another number, or contact the business.',
+  dayLimit:
+    'This payment is more than the business may receive today. You were not charged. Try again tomorrow, or contact the business.',
   rateLimited: 'Too many attempts. Wait a minute and try again.',
   formExpired: 'This page was open for too long. Check the details and pay again.',
   operatorDown: (operator) =>

@@ -52,7 +52,12 @@ const TEXTS: CheckoutMessages = {
   emailWrong: 'Saisissez une adresse e-mail complète.',
   numberLimit: (date) =>
     `Ce numéro a reçu plusieurs demandes de paiement. Pour protéger son titulaire, réessayez après le ${date}.`,
-  rateLimited: 'Trop de tentatives depuis cet appareil. Attendez une minute puis réessayez.',
+  numberBlocked:
+    'Ce numéro ne peut pas servir à ce paiement. Aucun montant n’a été débité. Utilisez un autre numéro ou contactez le commerçant.',
+  dayLimit:
+    'Ce paiement dépasse ce que le commerçant peut recevoir aujourd’hui. Aucun montant n’a été débité. ' +
+    'Réessayez demain ou contactez le commerçant.',
+  rateLimited: 'Trop de tentatives. Attendez une minute puis réessayez.',
   formExpired: 'Cette page est restée ouverte trop longtemps. Vérifiez les informations puis payez de nouveau.',
   operatorDown: (operator) =>
     `${operator} ne répond pas. Aucun montant n’a été débité. ` +

@@ -50,6 +50,10 @@ export const portuguese: CheckoutMessages = {
   emailWrong: 'Escreva um endereço de e-mail completo.',
   numberLimit: (date) =>
     `Este número recebeu vários pedidos de pagamento. Para proteger o titular, tente de novo depois de ${date}.`,
+  numberBlocked:
+    'Este número não pode ser usado neste pagamento. Nada lhe foi cobrado. Use outro número ou contacte o comerciante.',
+  dayLimit:
+    'Este pagamento excede o que o comerciante pode receber hoje. Nada lhe foi cobrado. Tente amanhã ou contacte o comerciante.',
   rateLimited: 'Demasiadas tentativas. Espere um minuto e tente de novo.',
   formExpired: 'Esta página esteve aberta demasiado tempo. Verifique os dados e pague de novo.',
   operatorDown: (operator) =>

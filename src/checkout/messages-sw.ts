@@ -50,6 +50,10 @@ export const swahili: CheckoutMessages = {
   emailWrong: 'Andika anwani kamili ya barua pepe.',
   numberLimit: (date) =>
     `Namba hii imepokea maombi kadhaa ya malipo. Ili kumlinda mwenye namba, unaweza kujaribu tena baada ya tarehe ${date}.`,
+  numberBlocked:
+    'Namba hii haiwezi kutumika kwa malipo haya. Hujatozwa. Tumia namba nyingine, au wasiliana na muuzaji.',
+  dayLimit:
+    'Malipo haya yanazidi kiasi ambacho muuzaji anaweza kupokea leo. Hujatozwa. Jaribu tena kesho, au wasiliana na muuzaji.',
   rateLimited: 'Majaribio ni mengi mno. Subiri dakika moja ujaribu tena.',
   formExpired: 'Ukurasa huu ulikuwa wazi kwa muda mrefu mno. Kagua taarifa kisha lipa tena.',
   operatorDown: (operator) =>

@@ -57,6 +57,8 @@ export type CheckoutMessages = {
   emailWrong: string;
   /** With the day: the limit may last until tomorrow. */
   numberLimit(date: string): string;
+  numberBlocked: string;
+  dayLimit: string;
   rateLimited: string;
   formExpired: string;
   operatorDown(operator: string): string;

@@ -9,7 +9,9 @@ import { createTestGateway, type TestGateway } from '../../test/gateway.ts';
 import { COMMAND_LINE } from '../holders/audit.ts';
 import { disableLink, findLink, type PaymentLink } from '../links/links.ts';
 import { setHolderStatus } from '../payments/holder-status.ts';
+import { blockNumber, setLimit } from '../payments/payment-limits.ts';
 import { idFromRef } from '../payments/transactions.ts';
+import { refreshCaches } from '../platform/cache.ts';
 import { createHolderUuid } from '../platform/ids.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 
@@ -264,6 +266,38 @@ describe('the hosted page', () => {
     gateway.ctx.clock.advance(13 * 3_600_000);
     assert.match((await post(path, { ...fields, form: old })).location, /\?d=/);
     assert.equal(await shop.collections(link), 0);
+  });
+
+  test('a number that is blocked and a limit of the day are said on the form, which keeps what was typed', async () => {
+    const { ctx } = gateway;
+    const { holderId, ...other } = await openShop(gateway, 'Duka la Pili');
+    const { url, link } = await other.link({ country_id: 1, currency: 'KES', amount: '2500' });
+    const path = new URL(url).pathname;
+    const refused = async (phone: string, sentence: RegExp, language = 'en') => {
+      const { status, location } = await post(path, { phone, method: 'MPESA_KEN', form: await formOf(path) });
+      assert.equal(status, 303);
+      const page = (await get(location, { 'accept-language': language })).body;
+      assert.match(page, sentence);
+      assert.match(page, /name="phone"[^>]*value="0711 777 555"/);
+    };
+    await blockNumber(ctx, COMMAND_LINE, holderId, { msisdn: '254711777555', reason: 'fraud' });
+    await refreshCaches(ctx);
+    await refused(
+      '0711 777 555',
+      /role="alert">\s*<p>This number cannot be used for this payment. You were not charged/,
+    );
+    await refused('0711 777 555', /Ce numéro ne peut pas servir/, 'fr');
+    await ctx.db.query('delete from blocked_numbers where holder_id = $1', [holderId]);
+    await setLimit(ctx, COMMAND_LINE, holderId, 'gateway', {
+      direction: 'collection',
+      subject: 'holder',
+      currency: 'KES',
+      day_amount: 100_000n,
+      day_count: null,
+    });
+    await refreshCaches(ctx);
+    await refused('0711 777 555', /more than the business may receive today. You were not charged. Try again tomorrow/);
+    assert.equal(await other.collections(link), 0);
   });
 
   test('the database itself lets only one attempt of a single-use link live', async () => {

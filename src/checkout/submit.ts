@@ -167,11 +167,25 @@ async function submit(
     return { kind: 'attempt', transactionId: id };
   } catch (error) {
     if (error instanceof AttemptRefusedError) return afterRefusal(ctx, link.id, token, error, backToForm);
-    if (error instanceof Problem && error.code === 'operator_unavailable')
-      return backToForm({ kind: 'operator_down', method: payment.method.code });
-    if (error instanceof Problem && error.code === 'number_limited')
-      return backToForm({ kind: 'number_limit', until: retryTime(ctx, error) });
+    const notice = error instanceof Problem ? noticeOf(ctx, error, payment.method.code) : null;
+    if (notice) return backToForm(notice);
     throw error;
+  }
+}
+
+/** What the payer can do something about; null for any other problem. */
+function noticeOf(ctx: PaymentsContext, problem: Problem, method: string): FormNotice | null {
+  switch (problem.code) {
+    case 'operator_unavailable':
+      return { kind: 'operator_down', method };
+    case 'number_limited':
+      return { kind: 'number_limit', until: retryTime(ctx, problem) };
+    case 'number_blocked':
+      return { kind: 'number_blocked' };
+    case 'limit_reached':
+      return { kind: 'day_limit' };
+    default:
+      return null;
   }
 }
 
