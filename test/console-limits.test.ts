@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { listLimits } from '../src/payments/payment-limits.ts';
+import { listBlockedNumbers, listLimits } from '../src/payments/payment-limits.ts';
 import { refreshCaches } from '../src/platform/cache.ts';
 import { type Client, createClient, PATHS, textOf, ugandanCollection } from './client.ts';
 import { addPerson, type Person } from './console-harness.ts';
@@ -65,6 +65,33 @@ describe('the console', () => {
     assert.match((await owner.get('/console/settings')).text, /stolen SIM/);
     await owner.post('/console/settings/blocked', { mobile, remove: 'yes' });
     assert.equal((await collect()).status, 200);
+  });
+
+  test('blocks nobody by half a number: it is written with its country, or refused in the language of the page', async () => {
+    const block = (mobile: string) => owner.post('/console/settings/blocked?lang=fr', { mobile, reason: 'stolen SIM' });
+    for (const mobile of ['0772 309 000', '772309000', '256772', '256772309000123', 'x']) {
+      const { status, text } = await block(mobile);
+      assert.equal(status, 400, mobile);
+      assert.match(text, /numéro mobile avec l’indicatif/);
+    }
+    assert.deepEqual(await listBlockedNumbers(gateway.ctx.db, holderId), []);
+    for (const mobile of ['+256 772 309-000', '00256772309000', '+256 (0) 772 309 000', '256772309000']) {
+      assert.equal((await block(mobile)).status, 303, mobile);
+      const listed = await listBlockedNumbers(gateway.ctx.db, holderId);
+      assert.deepEqual(
+        listed.map(({ msisdn }) => msisdn),
+        ['256772309000'],
+      );
+      await owner.post('/console/settings/blocked', { mobile: '256772309000', remove: 'yes' });
+    }
+  });
+
+  test('takes no number that it would have to cut', async () => {
+    const reserve = `/console/admin/holders/${holderId}/reserve`;
+    assert.equal((await admin.post(reserve, { percent: '10', days: '1000' })).status, 400);
+    const limits = await owner.post('/console/settings/limits', { ...LIMIT, count: '100000000' });
+    assert.equal(limits.status, 400);
+    assert.deepEqual(await listLimits(gateway.ctx.db, holderId), []);
   });
 
   test('shows held money, and takes evidence of a dispute from its own merchant only', async () => {

@@ -39,6 +39,16 @@ export function normaliseNumber(input: unknown, country: Country, options: { len
   };
 }
 
+/** A mobile number of one of the countries, written with its country; null for any other text, the national form included. */
+export function readWithCountry(typed: string, countries: Iterable<Country>): string | null {
+  const international = /^\s*(?:\+|00)/.test(typed) ? typed : `+${typed}`;
+  for (const country of countries) {
+    const number = normaliseNumber(international, country, { lenient: true });
+    if (number.ok) return number.digits;
+  }
+  return null;
+}
+
 /**
  * Any phone number, for contact details: of the country if one is given and it fits, else any valid
  * international number.

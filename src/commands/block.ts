@@ -17,10 +17,11 @@ export function blockCommands(group: Command, terminal: Terminal): void {
     .option(...HOLDER_OPTION)
     .option(...GATEWAY_OPTION)
     .action(async (number: string, reason: string, options: Shared) => {
-      const msisdn = digitsOf(number);
-      await withContext(terminal, async (ctx) => {
+      const msisdn = await withContext(terminal, async (ctx) => {
+        const digits = await readNumber(ctx, number);
         const [{ blockNumber }, { COMMAND_LINE }] = await loadLimits();
-        await blockNumber(ctx, COMMAND_LINE, await ownerOf(terminal, ctx, options), { msisdn, reason });
+        await blockNumber(ctx, COMMAND_LINE, await ownerOf(terminal, ctx, options), { msisdn: digits, reason });
+        return digits;
       });
       print(terminal, options, { msisdn, blocked: true }, `+${msisdn} is blocked.`);
     });
@@ -59,6 +60,17 @@ function loadLimits() {
 
 async function ownerOf(terminal: Terminal, ctx: Context, options: Shared): Promise<bigint> {
   return options.gateway ? NO_HOLDER : (await requireHolder(terminal, ctx, options.holder)).id;
+}
+
+/** In national form it would be on the list and block nobody. */
+async function readNumber(ctx: Context, number: string): Promise<string> {
+  const [{ loadCatalog }, { readWithCountry }] = await Promise.all([
+    import('../catalog/catalog.ts'),
+    import('../catalog/phone.ts'),
+  ]);
+  const digits = readWithCountry(number, loadCatalog(ctx.config.catalogFile).countries.values());
+  if (digits === null) throw new CommandError('Write the mobile number with its country, as 256772123456.', EXIT.usage);
+  return digits;
 }
 
 function digitsOf(number: string): string {

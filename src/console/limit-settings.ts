@@ -2,6 +2,7 @@
 // page, where admins set them and the rolling reserve.
 
 import type { FastifyReply } from 'fastify';
+import { readWithCountry } from '../catalog/phone.ts';
 import { findHolder } from '../holders/holders.ts';
 import {
   blockNumber,
@@ -29,7 +30,9 @@ import { type ConsoleRoute, forAdmin, forRoles, OWNER } from './route.ts';
 
 const PATH = '/settings';
 const DIRECTIONS: readonly TransactionDirection[] = ['collection', 'payout', 'refund'];
-const MAX_NUMBER = 20;
+const MAX_NUMBER = 40;
+/** Longer than any number that is accepted: a text that is cut would be another number. */
+const MAX_DIGITS = 20;
 const MAX_REASON = 200;
 
 export const limitSettingRoutes: ConsoleRoute[] = [
@@ -164,7 +167,13 @@ function blockForm(request: MemberRequest, path: string): Html {
     action: `${path}/blocked`,
     row: true,
     fields: [
-      { name: 'mobile', label: t.dayLimits.number, required: true, attributes: html`inputmode="tel"` },
+      {
+        name: 'mobile',
+        label: t.dayLimits.number,
+        hint: t.dayLimits.numberHint,
+        required: true,
+        attributes: html`inputmode="tel"`,
+      },
       { name: 'reason', label: t.dayLimits.reason, required: true, attributes: html`maxlength="${MAX_REASON}"` },
     ],
     submit: t.dayLimits.block,
@@ -195,8 +204,8 @@ function readChange(request: MemberRequest): LimitChange {
   const isKnown = [...ctx.catalog.methods.values()].some((method) => method.currency === currency);
   const typed = fieldOf(request, 'amount');
   const amount = typed === '' ? null : readTypedAmount(typed, request.language, { currency });
-  const count = fieldOf(request, 'count', 8);
-  if (!direction || !subject || !isKnown || (amount && !amount.ok) || !/^\d*$/.test(count))
+  const count = fieldOf(request, 'count', MAX_DIGITS);
+  if (!direction || !subject || !isKnown || (amount && !amount.ok) || !/^\d{0,8}$/.test(count))
     throw new Problem('invalid_params', { message: amount && !amount.ok ? amount.sentence : t.dayLimits.invalid });
   return {
     direction,
@@ -219,10 +228,16 @@ async function changeListAsAdmin(request: MemberRequest): Promise<FastifyReply> 
 }
 
 async function changeList(request: MemberRequest, holderId: bigint): Promise<void> {
-  const { ctx, actor } = request;
-  const msisdn = fieldOf(request, 'mobile', MAX_NUMBER).replace(/[\s+-]/g, '');
-  if (fieldOf(request, 'remove') === 'yes') await unblockNumber(ctx, actor, holderId, msisdn);
-  else await blockNumber(ctx, actor, holderId, { msisdn, reason: fieldOf(request, 'reason', MAX_REASON) });
+  const { ctx, actor, t } = request;
+  const typed = fieldOf(request, 'mobile', MAX_NUMBER);
+  if (fieldOf(request, 'remove') === 'yes') {
+    await unblockNumber(ctx, actor, holderId, typed.replace(/[\s+-]/g, ''));
+    return;
+  }
+  // In national form it would be on the list and block nobody.
+  const msisdn = readWithCountry(typed, ctx.catalog.countries.values());
+  if (msisdn === null) throw new Problem('invalid_params', { message: t.dayLimits.numberInvalid });
+  await blockNumber(ctx, actor, holderId, { msisdn, reason: fieldOf(request, 'reason', MAX_REASON) });
 }
 
 async function changeReserve(request: MemberRequest): Promise<FastifyReply> {
@@ -231,7 +246,7 @@ async function changeReserve(request: MemberRequest): Promise<FastifyReply> {
   // A percentage such as 2.5 is 250 basis points, as an amount is hundredths.
   const share = percent === '' ? null : readTypedAmount(percent, request.language, { currency: 'XXX' });
   if (share && !share.ok) throw new Problem('invalid_params', { message: share.sentence });
-  const rule = share ? { basisPoints: share.amount, days: Number(fieldOf(request, 'days', 3)) } : null;
+  const rule = share ? { basisPoints: share.amount, days: Number(fieldOf(request, 'days', MAX_DIGITS)) } : null;
   await setReserveRule(request.ctx, request.actor, id, rule);
   return redirect(request, `/console/admin/holders/${id}`, 'saved');
 }

@@ -16,6 +16,8 @@ export const settings = {
     blocked: 'Blocked numbers',
     blockedLead: 'Nothing is asked of these numbers, and nothing is sent to them.',
     number: 'Phone number',
+    numberHint: 'With its country: +256 772 123 456.',
+    numberInvalid: 'Write the mobile number with its country, as +256 772 123 456.',
     reason: 'Reason',
     block: 'Block',
     unblock: 'Unblock',

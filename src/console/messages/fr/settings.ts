@@ -18,6 +18,8 @@ export const settings: Pick<ConsoleMessages, 'accountSettings' | 'dayLimits'> = 
     blocked: 'Numéros bloqués',
     blockedLead: 'Rien n’est demandé à ces numéros, et rien ne leur est envoyé.',
     number: 'Numéro de téléphone',
+    numberHint: 'Avec l’indicatif du pays : +256 772 123 456.',
+    numberInvalid: 'Écrivez le numéro mobile avec l’indicatif du pays : +256 772 123 456.',
     reason: 'Motif',
     block: 'Bloquer',
     unblock: 'Débloquer',

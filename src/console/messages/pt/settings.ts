@@ -18,6 +18,8 @@ export const settings: Pick<ConsoleMessages, 'accountSettings' | 'dayLimits'> = 
     blocked: 'Números bloqueados',
     blockedLead: 'Nada é pedido a estes números, e nada lhes é enviado.',
     number: 'Número de telefone',
+    numberHint: 'Com o indicativo do país: +256 772 123 456.',
+    numberInvalid: 'Escreva o número móvel com o indicativo do país: +256 772 123 456.',
     reason: 'Motivo',
     block: 'Bloquear',
     unblock: 'Desbloquear',

@@ -18,6 +18,8 @@ export const settings: Pick<ConsoleMessages, 'accountSettings' | 'dayLimits'> = 
     blocked: 'Nambari zilizozuiwa',
     blockedLead: 'Nambari hizi haziombwi chochote, na hazitumiwi chochote.',
     number: 'Nambari ya simu',
+    numberHint: 'Pamoja na namba ya nchi: +256 772 123 456.',
+    numberInvalid: 'Andika namba ya simu pamoja na namba ya nchi: +256 772 123 456.',
     reason: 'Sababu',
     block: 'Zuia',
     unblock: 'Ondoa zuio',
