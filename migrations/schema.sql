@@ -3129,14 +3129,18 @@ create table blocked_numbers (
   reason text not null,
   added_by text not null,
   added_at timestamp with time zone not null,
+  set_by text,
   constraint blocked_number_once PRIMARY KEY (holder_id, msisdn),
   constraint blocked_number_form CHECK ((msisdn ~ '^[0-9]{6,15}$'::text)),
+  constraint blocked_number_setter CHECK ((set_by = ANY (ARRAY['gateway'::text, 'holder'::text]))),
   constraint blocked_reason_length CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 200)))
 );
 comment on table blocked_numbers is
   'Numbers that are asked for nothing and paid nothing. Not hashed: people must be able to read the list and to take a number off it.';
 comment on column blocked_numbers.holder_id is
   '0: blocked for every holder, by the admins of the gateway.';
+comment on column blocked_numbers.set_by is
+  'Who restrains: what the gateway has blocked for a holder only an administrator ends. Null: written by a version before this column.';
 CREATE TRIGGER blocked_numbers_counted AFTER INSERT OR DELETE OR UPDATE ON blocked_numbers FOR EACH STATEMENT EXECUTE FUNCTION count_change();
 
 -- 0059_books_settlement.sql

@@ -54,7 +54,7 @@ export async function merchantLimits(request: MemberRequest, holderId: bigint): 
   const rule = await findReserveRule(request.ctx.db, holderId);
   const { t } = request;
   return html`
-    ${await limitCard(request, holderId, { path, canChange: true })}
+    ${await limitCard(request, holderId, { path, canChange: true, isGateway: true })}
     <section class="card">
       <h2>${t.dayLimits.reserve}</h2>
       <p class="muted">${t.dayLimits.reserveLead}</p>
@@ -72,7 +72,8 @@ export async function merchantLimits(request: MemberRequest, holderId: bigint): 
   `;
 }
 
-type Place = { path: string; canChange: boolean };
+/** `isGateway`: an admin looks, who may end what the gateway has blocked. */
+type Place = { path: string; canChange: boolean; isGateway?: true };
 
 async function limitCard(request: MemberRequest, holderId: bigint, place: Place): Promise<Html> {
   const { ctx, t } = request;
@@ -94,11 +95,12 @@ async function limitCard(request: MemberRequest, holderId: bigint, place: Place)
             `+${each.msisdn}`,
             html`<bdi>${each.reason}</bdi>`,
             timeTag(request, each.added_at),
-            place.canChange &&
-              postButton(request, `${place.path}/blocked`, t.dayLimits.unblock, {
-                variant: 'link',
-                hidden: { mobile: each.msisdn, remove: 'yes' },
-              }),
+            !place.canChange || (each.set_by === 'gateway' && !place.isGateway)
+              ? each.set_by && t.dayLimits.setters[each.set_by]
+              : postButton(request, `${place.path}/blocked`, t.dayLimits.unblock, {
+                  variant: 'link',
+                  hidden: { mobile: each.msisdn, remove: 'yes' },
+                }),
           ]),
         )
       }

@@ -235,6 +235,13 @@ describe('a blocked number', () => {
     await block(admin, '256772123452', 'court order');
     await assert.rejects(unblock(owner, '256772123452'), /Only an administrator/);
     assert.equal(await unblock(COMMAND_LINE, '256772123452'), true);
+    await block(admin, '256772123453', 'court order');
+    await block(owner, '256772123454');
+    await ctx.db.query('update members set is_admin = false where id = $1', [admin.memberId]);
+    await ctx.db.query('update members set is_admin = true where id = $1', [owner.memberId]);
+    await assert.rejects(unblock(admin, '256772123453'), /Only an administrator/, 'who lost the right');
+    assert.equal(await unblock(admin, '256772123454'), true, 'what was blocked by an owner stays the holder’s');
+    assert.equal(await unblock(owner, '256772123453'), true);
   });
 
   test('of the whole gateway holds for every holder', async () => {

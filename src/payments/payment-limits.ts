@@ -337,12 +337,20 @@ async function refuseLooser(tx: Tx, holderId: bigint, change: LimitChange): Prom
   if (Object.keys(errors).length > 0) throw new Problem('invalid_params', { errors });
 }
 
-export type BlockedNumber = { holder_id: bigint; msisdn: string; reason: string; added_by: string; added_at: Date };
+export type BlockedNumber = {
+  holder_id: bigint;
+  msisdn: string;
+  reason: string;
+  added_by: string;
+  added_at: Date;
+  /** What the gateway has blocked for a holder only an administrator ends. Null: written by a version that did not say. */
+  set_by: LimitSetter | null;
+};
 
 /** Numbers that a holder, or (NO_HOLDER) the gateway for all of them, has blocked; the newest first. */
 export function listBlockedNumbers(reader: Reader, holderId: bigint): Promise<BlockedNumber[]> {
   return reader.query<BlockedNumber>(
-    `select holder_id, msisdn, reason, added_by, added_at from blocked_numbers where holder_id = $1
+    `select holder_id, msisdn, reason, added_by, added_at, set_by from blocked_numbers where holder_id = $1
      order by added_at desc, msisdn limit ${MAX_SHOWN}`,
     [holderId],
   );
@@ -358,11 +366,13 @@ export function blockNumber(
   const at = ctx.clock.now();
   return ctx.db.transaction(async (tx) => {
     if (await isOutOfReach(tx, actor, holderId, blocked.msisdn)) return;
+    const setBy: LimitSetter = (await isOfGateway(tx, actor.name)) ? 'gateway' : 'holder';
     try {
       await tx.query(
-        `insert into blocked_numbers (holder_id, msisdn, reason, added_by, added_at) values ($1, $2, $3, $4, $5)
-         on conflict (holder_id, msisdn) do update set reason = excluded.reason, added_by = excluded.added_by`,
-        [holderId, blocked.msisdn, blocked.reason, actor.name, at],
+        `insert into blocked_numbers (holder_id, msisdn, reason, added_by, added_at, set_by) values ($1, $2, $3, $4, $5, $6)
+         on conflict (holder_id, msisdn) do update
+           set reason = excluded.reason, added_by = excluded.added_by, set_by = excluded.set_by`,
+        [holderId, blocked.msisdn, blocked.reason, actor.name, at, setBy],
       );
     } catch (error) {
       switch (violatedConstraint(error)) {
@@ -382,13 +392,16 @@ export function blockNumber(
 
 /** Whether the gateway blocked this number for the holder, and the actor is not of the gateway: it restrains the holder. */
 async function isOutOfReach(tx: Tx, actor: Actor, holderId: bigint, msisdn: string): Promise<boolean> {
-  const [row] = await tx.query<{ added_by: string }>(
-    'select added_by from blocked_numbers where holder_id = $1 and msisdn = $2 for update',
+  const [row] = await tx.query<Pick<BlockedNumber, 'added_by' | 'set_by'>>(
+    'select added_by, set_by from blocked_numbers where holder_id = $1 and msisdn = $2 for update',
     [holderId, msisdn],
   );
-  const isOfGateway = async (name: string) =>
-    name === COMMAND_LINE.name || (await findMemberByEmail(tx, name))?.is_admin === true;
-  return row !== undefined && (await isOfGateway(row.added_by)) && !(await isOfGateway(actor.name));
+  if (row === undefined || (await isOfGateway(tx, actor.name))) return false;
+  return row.set_by === null ? isOfGateway(tx, row.added_by) : row.set_by === 'gateway';
+}
+
+async function isOfGateway(tx: Tx, name: string): Promise<boolean> {
+  return name === COMMAND_LINE.name || (await findMemberByEmail(tx, name))?.is_admin === true;
 }
 
 /** Returns false when the number was not blocked. */
