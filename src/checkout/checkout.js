@@ -102,7 +102,8 @@
         return response.json();
       })
       .then(function (status) {
-        if (status.stage !== page.stage) location.replace(page.url + page.query);
+        // An answer without a stage is an error, such as a gateway that is busy.
+        if (status.stage && status.stage !== page.stage) location.replace(page.url + page.query);
         else askLater();
       }, askLater);
   }

@@ -500,5 +500,13 @@ describe('the hosted page', () => {
     assert.match(String(answer.headers['content-type']), /^text\/html/);
     assert.match(String((await get('/pay/pl_x')).headers['content-type']), /^text\/html/);
     assert.match((await get('/pay/pl_x', { 'accept-language': 'fr' })).body, /Ce lien n’est pas valide/);
+    // The way back from a payment that waits is that payment, not a form that would make another one.
+    const attempt = await pay((await kenya({ reusable: true })).path);
+    const code = await gateway.app.inject({ method: 'POST', url: `${attempt}/code`, payload: 'x', headers });
+    assert.ok(code.body.includes(`href="${attempt}">Back to the payment`), code.body);
+    assert.ok(
+      code.body.replaceAll('&#61;', '=').includes(`href="${attempt}?lang=fr"`),
+      'and so in the other languages',
+    );
   });
 });

@@ -91,8 +91,10 @@ function problemMessage(ctx: PaymentsContext, problem: Problem, request: Fastify
   const locale = chooseLocale(request, null, null);
   const { t } = locale;
   const path = request.url.split('?')[0] ?? '/';
-  const layout: CheckoutLayout = { locale, brand: shownBrand(ctx.config), phoneUrl: null, address: path, accent: null };
-  const back = /^\/pay\/[^/]+/.exec(path)?.[0] ?? null;
+  // The page whose form was sent. From a payment that waits the way back is that payment: the link's form would make another one.
+  const address = /^\/(?:pay\/[^/]+(?:\/[^/]+)?|r\/[^/]+|find)/.exec(path)?.[0] ?? path;
+  const layout: CheckoutLayout = { locale, brand: shownBrand(ctx.config), phoneUrl: null, address, accent: null };
+  const back = address.startsWith('/pay/') ? address : null;
   const { status } = problem;
   if (status === 404) return messagePage(layout, { title: t.linkGoneTitle, text: t.linkGone, status });
   if (status === 429 || status === 503) return messagePage(layout, { title: t.busyTitle, text: t.busy, status, back });

@@ -256,6 +256,31 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
       assert.equal(await page.textContent('h1'), 'Payment received');
     }));
 
+  test('a gateway that is busy for a moment takes no waiting page away, which goes on asking', () =>
+    withVisit(true, async ({ page, complaints }) => {
+      const { url } = await kenya({ reusable: true });
+      const payer = number();
+      await pay(page, url, { phone: payer });
+      let asked = 0;
+      await page.route('**/status', (route) => {
+        asked++;
+        if (asked > 1) return route.continue();
+        return route.fulfill({ status: 503, json: { success: false, code: 'overloaded' } });
+      });
+      const documents: string[] = [];
+      page.on('framenavigated', (frame) => documents.push(frame.url()));
+      await Promise.all([
+        page.waitForResponse((response) => response.url().endsWith('/status') && response.ok()),
+        page.evaluate('document.dispatchEvent(new Event("visibilitychange"))'),
+      ]);
+      assert.deepEqual(documents, [], 'the page stays');
+      await phone(page, msisdn(payer), answer('1234'));
+      await comeBack(page, '.icon');
+      assert.equal(await page.textContent('h1'), 'Payment received');
+      // The browser itself complains about the 503.
+      complaints.splice(0);
+    }));
+
   test('a double click, Back, Reload and a second tab charge once', () =>
     withVisit(true, async ({ page, context }) => {
       const { url, link } = await kenya();
