@@ -20,7 +20,8 @@ import { stageOf } from './stages.ts';
 
 /** How long "Check now" waits for the operator's answer before it waits for any change. */
 const REFRESH_PATIENCE_MS = 2_000;
-const HOUR_MS = 3_600_000;
+/** What a code can be: a token of ours has six digits, that of an operator any number. */
+const CODES = { otp: /^\d{6}$/, code: /^\d+$/ } as const;
 
 export async function currentStage(ctx: PaymentsContext, transaction: Transaction) {
   return stageOf(transaction, await findPayerStep(ctx.db, transaction), ctx.clock.now());
@@ -65,7 +66,9 @@ export async function showAttempt(
   const step = await findPayerStep(ctx.db, transaction);
   const stage = stageOf(transaction, step, ctx.clock.now());
   const receipt = stage === 'paid' ? await receiptCode(ctx, transaction) : null;
-  const notice = query.check === stage ? ({ kind: 'not_yet' } as const) : readNotice(query.n, ctx.clock.millis());
+  const isAsked = stage === 'otp' || stage === 'code';
+  const given = isAsked ? readNotice(query.n, ctx.clock.millis()) : null;
+  const notice = query.check === stage ? ({ kind: 'not_yet' } as const) : given;
   const auto = query.auto === '1';
   const merchant = showName(await merchantName(ctx, transaction));
   const page = attemptPage(ctx, view, { transaction, stage, step, merchant, receipt, notice, auto });
@@ -82,7 +85,11 @@ export async function giveCode(
   const path = `${view.path}/${refOf(transaction)}`;
   try {
     const { holder_id: holderId, id } = transaction;
-    const give = (await waitsForOperatorCode(ctx, holderId, id)) ? giveOperatorCode : verifyToken;
+    const isOperators = await waitsForOperatorCode(ctx, holderId, id);
+    // Half a code is no try: browsers that check nothing send it too.
+    if (!CODES[isOperators ? 'code' : 'otp'].test(code))
+      return reply.redirect(addressWith(view, path, { n: 'malformed-1' }), 303);
+    const give = isOperators ? giveOperatorCode : verifyToken;
     const result = await give(ctx, holderId, id, code, async () => undefined);
     const left = result instanceof Problem ? Number(result.details.extra?.tries_left ?? 0) : 0;
     return reply.redirect(addressWith(view, path, left > 0 ? { n: `wrong-${left}` } : {}), 303);
@@ -90,13 +97,14 @@ export async function giveCode(
     // The code was given already, or the payment has ended: the page shows which. Or it is asked about after a restore.
     if (isAboutTheState(error)) return reply.redirect(addressWith(view, path), 303);
     if (error instanceof Problem && error.code === 'number_limited')
-      return reply.redirect(addressWith(view, path, { n: `limited-${hoursOf(error)}` }), 303);
+      return reply.redirect(addressWith(view, path, { n: `limited-${endOf(ctx, error)}` }), 303);
     throw error;
   }
 }
 
-function hoursOf({ details }: Problem): number {
-  return Math.ceil(((details.retryAfterSeconds ?? 0) * 1000) / HOUR_MS);
+/** When it may be tried again, in seconds since 1970: a span would begin again at each reload. */
+function endOf(ctx: PaymentsContext, { details }: Problem): number {
+  return Math.ceil(ctx.clock.millis() / 1000) + (details.retryAfterSeconds ?? 0);
 }
 
 export async function sendCodeAgain(
@@ -111,7 +119,7 @@ export async function sendCodeAgain(
     return reply.redirect(addressWith(view, path, { n: 'sent-1' }), 303);
   } catch (error) {
     if (error instanceof Problem && error.code === 'resend_too_soon')
-      return reply.redirect(addressWith(view, path, { n: `wait-${error.details.retryAfterSeconds ?? 30}` }), 303);
+      return reply.redirect(addressWith(view, path, { n: `wait-${endOf(ctx, error)}` }), 303);
     if (isAboutTheState(error)) return reply.redirect(addressWith(view, path), 303);
     throw error;
   }
@@ -121,11 +129,15 @@ function isAboutTheState(error: unknown): boolean {
   return error instanceof Problem && (error.code === 'verification_failed' || error.code === 'operator_asked_first');
 }
 
-/** A notice from the address: one of four kinds and a small number. */
+/** A notice from the address: its kind, and the tries or the moment that belong to it. One whose time is over is none. */
 function readNotice(text: unknown, now: number): AttemptNotice | null {
-  const [, kind, number] = (typeof text === 'string' && /^(wrong|sent|wait|limited)-(\d{1,2})$/.exec(text)) || [];
-  if (kind === 'wrong') return { kind, left: Number(number) };
-  if (kind === 'sent') return { kind };
-  if (kind === 'wait') return { kind, seconds: Number(number) };
-  return kind === 'limited' ? { kind, until: new Date(now + Number(number) * HOUR_MS) } : null;
+  const match = typeof text === 'string' && /^(wrong|malformed|sent|wait|limited)-(\d{1,10})$/.exec(text);
+  const [, kind, digits] = match || [];
+  const number = Number(digits);
+  const secondsLeft = number - Math.floor(now / 1000);
+  if (kind === 'wrong') return { kind, left: number };
+  if (kind === 'sent' || kind === 'malformed') return { kind };
+  if (secondsLeft <= 0) return null;
+  if (kind === 'wait') return { kind, seconds: secondsLeft };
+  return kind === 'limited' ? { kind, until: new Date(number * 1000) } : null;
 }

@@ -33,6 +33,7 @@ export type AttemptPage = {
 
 export type AttemptNotice =
   | { kind: 'wrong'; left: number }
+  | { kind: 'malformed' }
   | { kind: 'sent' }
   | { kind: 'wait'; seconds: number }
   | { kind: 'limited'; until: Date }
@@ -44,7 +45,7 @@ export function attemptPage(ctx: PaymentsContext, linkView: LinkView, attempt: A
   const { stage, transaction, auto } = attempt;
   const waiting = isWaiting(stage);
   const { title, body } = bodyOf(ctx, view, attempt);
-  const failed = stage === 'failed' || attempt.notice?.kind === 'wrong';
+  const failed = stage === 'failed' || codeError(view, attempt) !== null;
   return layoutPage(view.layout, {
     title: `${failed ? `${t.errorTitle}: ` : ''}${title} – ${view.business}`,
     ...(waiting
@@ -76,7 +77,7 @@ function bodyOf(ctx: PaymentsContext, view: LinkView, attempt: AttemptPage): Pag
     case 'qr':
       return stepBody(ctx, view, {
         ...attempt,
-        triesLeft: attempt.notice?.kind === 'wrong' ? attempt.notice.left : null,
+        wrong: codeError(view, attempt),
         check: checkForm(view, attempt, t.checkNow),
       });
     case 'instructions':
@@ -136,17 +137,16 @@ function confirmOnPhone(ctx: PaymentsContext, view: LinkView, attempt: AttemptPa
 
 function enterCode(view: LinkView, attempt: AttemptPage): PageBody {
   const { t, time } = view.locale;
-  const { transaction, notice } = attempt;
-  const wrong = notice?.kind === 'wrong' ? t.otpWrong(notice.left) : null;
+  const { transaction } = attempt;
   const validUntil = new Date(transaction.created_at.getTime() + VERIFICATION_MS);
   return {
     title: t.otpTitle,
     body: html`
       <h1>${t.otpTitle}</h1>
-      ${notice && noticeBox(view, notice)}
+      ${noticeBox(view, attempt)}
       <p>${t.otpText(maskedNumber(transaction))}</p>
       ${total(amountOf(view, transaction), view.link.item_name)}
-      ${codeForm(view, t.otpHint, wrong)}
+      ${codeForm(view, t.otpHint, codeError(view, attempt))}
       <form method="post" action="${addressWith(view, `${view.layout.address}/resend`)}">
         <button class="secondary">${t.otpResend}</button>
       </form>
@@ -235,10 +235,10 @@ function unclear(view: LinkView, attempt: AttemptPage): PageBody {
 /** The button that works without scripts too: it asks the operator, and is answered as soon as the state changes. */
 function checkForm(view: LinkView, attempt: AttemptPage, label: string): Html {
   const { t, language, asked } = view.locale;
-  const { notice, auto } = attempt;
+  const { auto } = attempt;
   const { address } = view.layout;
   return html`
-    ${notice && noticeBox(view, notice)}
+    ${noticeBox(view, attempt)}
     <form method="get" action="${address}">
       ${asked && html`<input type="hidden" name="lang" value="${language}">`}
       <input type="hidden" name="check" value="${attempt.stage}">
@@ -255,19 +255,30 @@ function checkForm(view: LinkView, attempt: AttemptPage, label: string): Html {
   `;
 }
 
-function noticeBox(view: LinkView, notice: AttemptNotice): Html {
+/** What is wrong with the code that was given; null when nothing is known to be. */
+function codeError({ locale: { t } }: LinkView, { notice, stage }: AttemptPage): string | null {
+  if (notice?.kind === 'wrong') return t.otpWrong(notice.left);
+  if (notice?.kind === 'malformed') return stage === 'otp' ? t.otpHint : t.codeHint;
+  return null;
+}
+
+function noticeBox(view: LinkView, attempt: AttemptPage): Html | null {
   const { t, date } = view.locale;
-  switch (notice.kind) {
+  const { notice } = attempt;
+  switch (notice?.kind) {
     case 'wrong':
-      return html`<p class="notice error" role="alert"><a href="#code">${t.otpWrong(notice.left)}</a></p>`;
+    case 'malformed':
+      return html`<p class="notice error" role="alert"><a href="#code">${codeError(view, attempt)}</a></p>`;
     case 'sent':
       return statusBox('success', t.otpResent);
     case 'wait':
       return statusBox('warning', t.otpWait(notice.seconds));
     case 'limited':
-      return statusBox('warning', t.numberLimit(date(notice.until)));
+      return statusBox('warning', t.codesLimited(date(notice.until)));
     case 'not_yet':
       return statusBox('warning', t.notYet);
+    case undefined:
+      return null;
   }
 }
 

@@ -117,6 +117,8 @@ export const english: CheckoutMessages = {
   otpHint: 'Six digits. It is not your PIN.',
   otpWrong: (left) =>
     left === 1 ? 'This code is wrong. You have one try left.' : `This code is wrong. You have ${left} tries left.`,
+  codesLimited: (date) =>
+    `Too many wrong codes for this number. To protect its owner, you can try again after ${date}.`,
   otpResend: 'Send the code again',
   otpResent: 'We sent a new code. Use the newest one.',
   otpWait: (seconds) => `A code was just sent. You can request another one in ${seconds} seconds.`,

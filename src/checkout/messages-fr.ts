@@ -121,6 +121,8 @@ const TEXTS: CheckoutMessages = {
   otpHint: 'Six chiffres. Ce n’est pas votre code PIN.',
   otpWrong: (left) =>
     left === 1 ? 'Code incorrect. Il vous reste un essai.' : `Code incorrect. Il vous reste ${left} essais.`,
+  codesLimited: (date) =>
+    `Trop de codes incorrects pour ce numéro. Pour protéger son titulaire, réessayez après le ${date}.`,
   otpResend: 'Renvoyer le code',
   otpResent: 'Nous avons envoyé un nouveau code. Utilisez le dernier.',
   otpWait: (seconds) => `Un code vient d’être envoyé. Vous pourrez en demander un autre dans ${seconds} secondes.`,

@@ -118,6 +118,8 @@ export const portuguese: CheckoutMessages = {
     left === 1
       ? 'Este código está errado. Tem mais uma tentativa.'
       : `Este código está errado. Tem mais ${left} tentativas.`,
+  codesLimited: (date) =>
+    `Demasiados códigos errados para este número. Para proteger o titular, tente de novo depois de ${date}.`,
   otpResend: 'Enviar o código de novo',
   otpResent: 'Enviámos um código novo. Use o mais recente.',
   otpWait: (seconds) => `Um código acabou de ser enviado. Pode pedir outro dentro de ${seconds} segundos.`,

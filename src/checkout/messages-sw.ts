@@ -117,6 +117,8 @@ export const swahili: CheckoutMessages = {
     left === 1
       ? 'Msimbo huu si sahihi. Umebakiwa na jaribio moja.'
       : `Msimbo huu si sahihi. Umebakiwa na majaribio ${left}.`,
+  codesLimited: (date) =>
+    `Misimbo mingi isiyo sahihi imeandikwa kwa namba hii. Ili kumlinda mwenye namba, unaweza kujaribu tena baada ya tarehe ${date}.`,
   otpResend: 'Tuma msimbo tena',
   otpResent: 'Tumetuma msimbo mpya. Tumia ule wa mwisho.',
   otpWait: (seconds) => `Msimbo umetumwa sasa hivi. Unaweza kuomba mwingine baada ya sekunde ${seconds}.`,

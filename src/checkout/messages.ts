@@ -107,6 +107,7 @@ export type CheckoutMessages = {
   otpCode: string;
   otpHint: string;
   otpWrong(left: number): string;
+  codesLimited(date: string): string;
   otpResend: string;
   otpResent: string;
   otpWait(seconds: number): string;

@@ -173,6 +173,32 @@ describe('the hosted page', () => {
     assert.match((await get(`${attempt}?lang=pt`)).body, /Válido até às \d\d:\d\d \(GMT\)/);
   });
 
+  test('what the address says about a code stays true: no try is lost by half a code, times do not move, a paid page is no error', async () => {
+    const ghana = await kenya({ country_id: 16, currency: 'GHS', amount: '25.50' });
+    const attempt = await pay(ghana.path, { phone: '0201234567', method: 'VODAFONE_GHA' });
+    const page = async (url: string) => (await get(url, ENGLISH)).body;
+    for (const code of ['', '12345', '1234567', 'abcdef']) {
+      const { location } = await post(`${attempt}/code`, { code });
+      assert.match(await page(location), /<title>Error:.*id="code-error">Six digits\. It is not your PIN\./s, code);
+    }
+    const resent = await post(`${attempt}/resend`, {});
+    assert.match(await page(resent.location), /another one in 30 seconds/);
+    await gateway.advance(10_000);
+    assert.match(await page(resent.location), /another one in 20 seconds/);
+    await gateway.advance(25_000);
+    assert.doesNotMatch(await page(resent.location), /another one in/);
+    const limited = `${attempt}?n=limited-${Math.floor(gateway.ctx.clock.millis() / 1000) + 86_400}`;
+    const until = /Too many wrong codes for this number\. .* after ([^<.]+)/.exec(await page(limited))?.[1];
+    assert.match(until ?? '', /\d{4}, \d\d:\d\d \(GMT\)/);
+    await gateway.advance(61_000);
+    assert.ok((await page(limited)).includes(until ?? '-'), 'the same moment after a minute');
+    const wrong = await post(`${attempt}/code`, { code: '000000' });
+    assert.match(await page(wrong.location), /4 tries left/, 'the first try that counts');
+    const paid = `${await pay((await kenya()).path, { phone: number('000') })}?n=wrong-4`;
+    assert.match(await page(paid), /<title>Payment received/);
+    assert.doesNotMatch(await page(paid), /tries left/);
+  });
+
   test('takes the amount from the link, whatever the form says', async () => {
     const { path, link } = await kenya();
     await pay(path, { amount: '1', currency: 'XOF' });

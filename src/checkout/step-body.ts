@@ -13,15 +13,15 @@ import { addressWith, type LinkView } from './link-view.ts';
 type StepPage = {
   step: PayerStep | null;
   transaction: Transaction;
-  /** The tries that are left after a wrong code. */
-  triesLeft: number | null;
+  /** What is wrong with the code that was given. */
+  wrong: string | null;
   /** The button that asks whether it was paid. */
   check: Html;
 };
 
 export function stepBody(ctx: PaymentsContext, view: LinkView, page: StepPage): PageBody {
   const { t } = view.locale;
-  const { step, transaction, triesLeft, check } = page;
+  const { step, transaction, wrong, check } = page;
   const operator = methodName(ctx, view, transaction);
   const amount = total(amountOf(view, transaction), view.link.item_name);
   if (step?.kind === 'redirect' || step?.kind === 'deep_link')
@@ -45,7 +45,6 @@ export function stepBody(ctx: PaymentsContext, view: LinkView, page: StepPage): 
         ${check}
       `,
     );
-  const wrong = triesLeft === null ? null : t.otpWrong(triesLeft);
   return titled(
     t.codeTitle,
     html`
