@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { COMMAND_LINE } from '../src/holders/audit.ts';
+import { createIntegration } from '../src/holders/integrations.ts';
 import { changeLink } from '../src/links/changes.ts';
 import { createLink, findLink, linkId, linkUuid, type PaymentLink } from '../src/links/links.ts';
 import { countLinks } from '../src/links/listing.ts';
@@ -83,6 +84,74 @@ test('a link is valid to the end of the day in the zone of the holder', async ()
   const past = await owner.post('/console/links', { ...BASKET, expires_on: '2020-01-01' });
   assert.equal(past.status, 400);
   assert.match(past.text, /href="#f-expires_on"/);
+});
+
+test('a change of another field keeps an end within a day, and the form says its time', async () => {
+  const { ctx } = gateway;
+  const integration = { holderId: shop.holderId, integrationId: shop.id, defaultCallbackUrl: null };
+  const at = '2030-03-02T12:00:00.000Z';
+  const link = await createLink(ctx, integration, { country_id: 1, currency: 'KES', amount: '10', expires_at: at });
+  const path = `/console/links/${linkId(link)}/edit`;
+  assert.match(
+    (await owner.get(path)).text,
+    /At 15:00 on this day \(Africa\/Nairobi\)\. Another day counts to its end\./,
+  );
+  const endAfter = async (day: string) => {
+    assert.equal((await owner.post(path, { item_name: 'Bread', expires_on: day })).status, 303);
+    return (await findLink(ctx.db, link.id))?.expires_at?.toISOString() ?? null;
+  };
+  assert.equal(await endAfter('2030-03-02'), at);
+  assert.equal(await endAfter('2030-03-03'), '2030-03-03T20:59:59.000Z');
+  assert.equal(await endAfter('2030-03-02'), '2030-03-02T20:59:59.000Z');
+  assert.match((await owner.get(path)).text, /The end of this day/);
+  assert.equal(await endAfter(''), null);
+});
+
+test('a change asks the integration that made the link which hosts it allows', async () => {
+  const { ctx } = gateway;
+  const other = await createIntegration(ctx, COMMAND_LINE, shop.holderId, 'Second', {});
+  await ctx.db.query('update integrations set redirect_hosts = $2 where id = $1', [shop.id, ['first.example']]);
+  try {
+    const owned = { holderId: shop.holderId, integrationId: other.id, defaultCallbackUrl: null };
+    const redirect = 'https://second.example/thanks';
+    const params = { country_id: 1, currency: 'KES', amount: '10', redirection_url: redirect };
+    const link = await createLink(ctx, owned, params);
+    const fields = { item_name: 'Bread', redirection_url: redirect };
+    const { status, text } = await owner.post(`/console/links/${linkId(link)}/edit`, fields);
+    assert.equal(status, 303, text);
+    const refused = await owner.post('/console/links', { ...BASKET, redirection_url: redirect });
+    assert.deepEqual(errorsOf(refused.text), ['The settings of the integration do not allow this host.']);
+  } finally {
+    await ctx.db.query(`update integrations set redirect_hosts = '{}' where id = $1`, [shop.id]);
+  }
+});
+
+test('a number may be typed as pages print it', async () => {
+  for (const phone of ['0712 345 678', '+254 712-345-678', '00254712345678'])
+    assert.equal((await make({ phone })).phone, '254712345678', phone);
+});
+
+test('what is wrong in a field is said in the language of the page, and no address is cut', async () => {
+  const wrong = {
+    item_name: 'x'.repeat(121),
+    phone: `${'1 '.repeat(40)}`,
+    email: 'amina@',
+    expires_on: '3000-01-01',
+    redirection_url: `https://shop.example/${'a'.repeat(2_048)}`,
+    callback_url: 'shop.example',
+    logo: 'abc',
+  };
+  for (const language of ['fr', 'pt', 'sw', 'en']) {
+    const { status, text } = await owner.post(
+      '/console/links',
+      { ...BASKET, ...wrong },
+      { 'accept-language': language },
+    );
+    assert.equal(status, 400);
+    assert.equal(errorsOf(text).length, 7, text);
+    for (const error of errorsOf(text)) assert.doesNotMatch(String(error), /must|_|ISO 8601|base64/, language);
+    assert.ok(text.includes(`value="${wrong.email}"`), 'what was typed is kept');
+  }
 });
 
 test('the page of a link shares the short address by WhatsApp, SMS, QR and a card', async () => {

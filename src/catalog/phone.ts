@@ -17,7 +17,7 @@ export type NumberResult = { ok: true; digits: string } | { ok: false; sentence:
  */
 export function normaliseNumber(input: unknown, country: Country, options: { lenient?: boolean } = {}): NumberResult {
   const lenient = options.lenient === true;
-  const written = typeof input === 'string' ? (lenient ? tidy(input) : input) : '';
+  const written = typeof input === 'string' ? (lenient ? tidyNumber(input) : input) : '';
   if (written.length > MAX_LENGTH || !/^\+?\d+$/.test(written)) {
     const allowed = lenient ? 'digits' : 'ASCII digits only, with or without a leading +,';
     return { ok: false, sentence: `The number must be ${allowed} such as ${describeExample(country)}.` };
@@ -102,7 +102,7 @@ function withoutTrunk(national: string, country: Country): string {
 }
 
 /** Removes separators and the invisible direction marks that address books add; 00 becomes +. */
-function tidy(input: string): string {
+export function tidyNumber(input: string): string {
   if (input.length > MAX_LENIENT_LENGTH) return '';
   const compact = input.replace(/[\s\-‐-―.()/\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu, '');
   return compact.startsWith('00') ? `+${compact.slice(2)}` : compact;

@@ -1,7 +1,7 @@
 // Changing a payment link after it was shared.
 
 import type { FastifyReply } from 'fastify';
-import { findActiveIntegration } from '../holders/integrations.ts';
+import { findActiveIntegration, requireIntegration } from '../holders/integrations.ts';
 import { changeLink } from '../links/changes.ts';
 import { findHolderLink, linkId } from '../links/links.ts';
 import { type FieldErrors, Problem } from '../platform/errors.ts';
@@ -27,14 +27,20 @@ export async function editPage(request: HolderRequest, errors?: FieldErrors): Pr
     ...(errors ? { status: 400 } : {}),
     body: html`
       ${linkErrors(request, errors)}
-      <div class="card">${linkForm(request, { action, submit: t.links.save, values, errors, isChange: true })}</div>
+      <div class="card">${linkForm(request, { action, submit: t.links.save, values, errors, changed: link })}</div>
     `,
   });
 }
 
 export async function changeFromForm(request: HolderRequest): Promise<FastifyReply> {
-  const { ctx, actor, holder } = request;
-  const integration = await findActiveIntegration(ctx.db, holder.id);
+  const { ctx, actor, holder, t } = request;
+  const before = await findHolderLink(ctx.db, holder.id, paramOf(request, 'id'));
+  if (!before) throw new Problem('not_found', { message: t.links.notFound });
+  // The rules of the integration that made it: another one may allow other hosts.
+  const integration =
+    before.integration_id === null
+      ? await findActiveIntegration(ctx.db, holder.id)
+      : await requireIntegration(ctx.db, holder.id, before.integration_id);
   const owner = {
     holderId: holder.id,
     integrationId: integration?.id ?? null,
@@ -42,10 +48,11 @@ export async function changeFromForm(request: HolderRequest): Promise<FastifyRep
     redirectHosts: integration?.redirectHosts ?? [],
   };
   try {
-    const link = await changeLink(ctx, actor, owner, paramOf(request, 'id'), readLook(request));
+    const link = await changeLink(ctx, actor, owner, before.id, readLook(request, before));
     return redirect(request, `/console/links/${linkId(link)}`, 'saved');
   } catch (error) {
-    if (error instanceof Problem && error.details.errors) return editPage(request, formErrors(error.details.errors));
+    if (error instanceof Problem && error.details.errors)
+      return editPage(request, formErrors(request, error.details.errors));
     throw error;
   }
 }

@@ -2,12 +2,14 @@
 
 import type { LinkCountry } from '../catalog/catalog.ts';
 import { listLinkCountries } from '../catalog/countries.ts';
+import { tidyNumber } from '../catalog/phone.ts';
 import type { PaymentLink } from '../links/links.ts';
 import type { FieldErrors } from '../platform/errors.ts';
 import { type Html, html, scriptFile, styleFile } from '../platform/html.ts';
+import { isHttpUrl, MAX_URL_CHARACTERS } from '../platform/http-url.ts';
 import { formatAmount, lesserOf } from '../platform/money.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
-import { dayIn, startOfDay } from '../platform/time-zones.ts';
+import { createLocalTime, dayIn, startOfDay } from '../platform/time-zones.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { zoneOf } from './components.ts';
 import { fieldOf, type HolderRequest, money } from './console-request.ts';
@@ -18,7 +20,8 @@ export const LINK_STYLE = styleFile(new URL('./links.css', import.meta.url));
 export const LINK_SCRIPT = scriptFile(new URL('./links.js', import.meta.url));
 
 const MAX_LOGO_CHARACTERS = 700_000;
-const MAX_FIELD_CHARACTERS = 2_048;
+/** One more than is accepted: a text that is cut would be another address. */
+const MAX_FIELD_CHARACTERS = MAX_URL_CHARACTERS + 1;
 const DEFAULT_COLOUR = '#0f6b5c';
 const DAY_HOURS = 26;
 /** Fields that are passed on as they are; empty ones are left out. */
@@ -72,18 +75,19 @@ type LinkFormOptions = {
   submit: string;
   values: LinkValues;
   errors: FieldErrors | undefined;
-  /** Only what may change after the link was shared. */
-  isChange?: true;
+  /** The link that is changed: only what may change after it was shared. */
+  changed?: PaymentLink;
 };
 
 export function linkForm(request: HolderRequest, options: LinkFormOptions): Html {
   const { t } = request;
-  const { values, errors, isChange } = options;
+  const { values, errors, changed } = options;
+  const isChange = changed !== undefined;
   const value = (name: string) => values[name] ?? '';
   const countries = listLinkCountries(request.ctx.catalog).map(
     (row) => [String(row.countryId), `${countryName(request, row.country.iso)} (${row.currency})`] as const,
   );
-  const more = moreFields(request, value, isChange === true);
+  const more = moreFields(request, value, changed);
   const isMoreOpen = MORE_FIELDS.some((name) => errors?.[name]);
   return form(request, {
     action: options.action,
@@ -138,14 +142,18 @@ function amountFields(
   ];
 }
 
-function moreFields(request: HolderRequest, value: (name: string) => string, isChange: boolean): FormField[] {
+function moreFields(
+  request: HolderRequest,
+  value: (name: string) => string,
+  changed: PaymentLink | undefined,
+): FormField[] {
   const { t } = request;
   const fields: FormField[] = [
     {
       type: 'date',
       name: 'expires_on',
       label: t.links.expires,
-      hint: t.links.expiresHint(zoneOf(request)),
+      hint: expiresHint(request, changed),
       value: value('expires_on'),
     },
     {
@@ -162,13 +170,27 @@ function moreFields(request: HolderRequest, value: (name: string) => string, isC
       value: value('accent_colour') || DEFAULT_COLOUR,
     },
   ];
-  if (isChange) return fields;
+  if (changed) return fields;
   return [
     ...fields,
     { type: 'email', name: 'email', label: t.links.payerEmail, value: value('email') },
     { name: 'phone', label: t.links.payerPhone, value: value('phone') },
     { type: 'url', name: 'callback_url', label: t.integrations.callbackUrl, value: value('callback_url') },
   ];
+}
+
+/** An end within a day, which programs can set, stays as long as the day is not changed: then its time is said. */
+function expiresHint(request: HolderRequest, changed: PaymentLink | undefined): string {
+  const { t } = request;
+  const zone = zoneOf(request);
+  const end = keptEnd(request, changed);
+  if (!end || endOfDay(zone, dayIn(zone, end)) === end.toISOString()) return t.links.expiresHint(zone);
+  return t.links.expiresHintAt(createLocalTime(zone)(end).slice(11, 16), zone);
+}
+
+/** The end that a link has, unless it has passed. */
+function keptEnd({ ctx }: HolderRequest, link: PaymentLink | undefined): Date | null {
+  return link?.expires_at && link.expires_at > ctx.clock.now() ? link.expires_at : null;
 }
 
 /** The script scales the chosen image down and puts it into the hidden field. */
@@ -263,12 +285,18 @@ export function readLinkForm(request: HolderRequest): LinkFormReading {
   return { ok: true, params: { ...params, ...readLook(request) } };
 }
 
-/** What may also change later: texts, look, address to return to, last day. */
-export function readLook(request: HolderRequest): JsonObject {
+/** What may also change later: texts, look, address to return to, last day. `changed`: the link as it is. */
+export function readLook(request: HolderRequest, changed?: PaymentLink): JsonObject {
   const value = (name: string) => fieldOf(request, name, MAX_FIELD_CHARACTERS);
   const params: JsonObject = {};
   for (const name of TEXT_FIELDS) if (value(name) !== '') params[name] = value(name);
-  if (value('expires_on') !== '') params.expires_at = endOfDay(zoneOf(request), value('expires_on'));
+  // What is too long to be a number is left as it was typed, for the error of the field.
+  if (value('phone') !== '') params.phone = tidyNumber(value('phone')) || value('phone');
+  const zone = zoneOf(request);
+  const day = value('expires_on');
+  const end = keptEnd(request, changed);
+  if (end && dayIn(zone, end) === day) params.expires_at = end.toISOString();
+  else if (day !== '') params.expires_at = endOfDay(zone, day);
   const colour = value('accent_colour');
   if (colour !== '' && colour !== DEFAULT_COLOUR) params.accent_colour = colour;
   const logo = fieldOf(request, 'logo', MAX_LOGO_CHARACTERS);
@@ -276,9 +304,34 @@ export function readLook(request: HolderRequest): JsonObject {
   return params;
 }
 
-/** The errors of the API by the names of the form's fields. */
-export function formErrors({ expires_at: expires, ...errors }: FieldErrors): FieldErrors {
-  return expires ? { ...errors, expires_on: expires } : errors;
+/** The errors of the API by the names of the form's fields. What a person can type wrong is said in their language. */
+export function formErrors(request: HolderRequest, { expires_at: expires, ...errors }: FieldErrors): FieldErrors {
+  const byField = Object.entries(expires ? { ...errors, expires_on: expires } : errors);
+  return Object.fromEntries(byField.map(([name, given]) => [name, sentencesOf(request, name, given)]));
+}
+
+function sentencesOf(request: HolderRequest, name: string, given: string[]): string[] {
+  const { t } = request;
+  const isUrl = isHttpUrl(fieldOf(request, name, MAX_FIELD_CHARACTERS));
+  switch (name) {
+    case 'item_name':
+    case 'business_name':
+      return [t.links.nameTooLong];
+    case 'email':
+      return [t.emailInvalid];
+    case 'phone':
+      return [t.links.phoneInvalid];
+    case 'expires_on':
+      return [t.links.expiresInvalid];
+    case 'logo':
+      return [t.links.logoInvalid];
+    case 'redirection_url':
+      return [isUrl ? t.links.redirectRefused : t.links.urlInvalid];
+    case 'callback_url':
+      return isUrl ? given : [t.links.urlInvalid];
+    default:
+      return given;
+  }
 }
 
 /** One sentence, not one for each operator: the amount must suit at least one of them. */

@@ -210,7 +210,8 @@ async function create(request: HolderRequest): Promise<FastifyReply> {
     );
     return redirect(request, `/console/links/${linkId(link)}`, 'linkCreated');
   } catch (error) {
-    if (error instanceof Problem && error.details.errors) return newPage(request, formErrors(error.details.errors));
+    if (error instanceof Problem && error.details.errors)
+      return newPage(request, formErrors(request, error.details.errors));
     throw error;
   }
 }

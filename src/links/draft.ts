@@ -32,7 +32,7 @@ const email = Type.String({
   [EXPECTED]: 'an e-mail address such as "amina@example.org"',
 });
 const moment = Type.String({
-  [EXPECTED]: 'an ISO 8601 date with time and zone such as "2026-12-31T18:00:00Z"',
+  [EXPECTED]: 'an ISO 8601 date of the years 2000 to 2999 with time and zone such as "2026-12-31T18:00:00Z"',
 });
 const colour = Type.String({ pattern: '^(#[0-9a-fA-F]{6})?$', [EXPECTED]: 'a colour such as "#1a6b4f"' });
 

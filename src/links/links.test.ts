@@ -229,6 +229,7 @@ describe('refusals of params', () => {
     ['expires_at', { ...UGANDA, expires_at: '2026-02-30T00:00:00Z' }, /ISO 8601/],
     ['expires_at', { ...UGANDA, expires_at: '2026-12-31T00:00:00' }, /ISO 8601/],
     ['expires_at', { ...UGANDA, expires_at: '2020-01-01T00:00:00Z' }, /in the future/],
+    ['expires_at', { ...UGANDA, expires_at: '3000-01-01T00:00:00Z' }, /of the years 2000 to 2999/],
     ['reusable', { ...UGANDA, reusable: 'yes' }, /true or false/],
     ['accent_colour', { ...UGANDA, accent_colour: 'red' }, /must be a colour/],
   ];
