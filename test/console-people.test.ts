@@ -36,6 +36,13 @@ describe('people in the console', () => {
     assert.equal((await owner.get(path)).status, 404);
   });
 
+  test('an invitation to an address that is none keeps what was typed', async () => {
+    const { status, text } = await owner.post('/console/team/invite', { email: 'new@example', role: 'finance' });
+    assert.equal(status, 400);
+    assert.match(text, /name="email" type="email" value="new@example"/);
+    assert.match(text, /value="finance" required checked/);
+  });
+
   test('an invitation that is sent again replaces the first: its link no longer works', async () => {
     const linkIn = (page: string) => /(\/console\/invitations\/inv_[\w-]+)/.exec(page)?.[1] ?? '';
     const first = linkIn(

@@ -87,7 +87,7 @@ function settingsSection(request: HolderRequest, integration: Integration, error
   const { t } = request;
   const wasSent = errors !== undefined && request.form.has('allowed_addresses');
   const callbackUrl = wasSent
-    ? fieldOf(request, 'callback_url', MAX_URL_CHARACTERS)
+    ? fieldOf(request, 'callback_url', MAX_URL_CHARACTERS + 1)
     : (integration.defaultCallbackUrl ?? '');
   const allowedAddresses = wasSent
     ? fieldOf(request, 'allowed_addresses', MAX_ADDRESSES_CHARACTERS)
@@ -165,7 +165,7 @@ function revokeSection(request: HolderRequest, integration: Integration, errors:
 
 async function change(request: HolderRequest): Promise<FastifyReply> {
   const integration = await integrationOf(request);
-  const callbackUrl = fieldOf(request, 'callback_url', MAX_URL_CHARACTERS);
+  const callbackUrl = fieldOf(request, 'callback_url', MAX_URL_CHARACTERS + 1);
   const urlError = checkUrl(request, callbackUrl);
   if (urlError !== null) return integrationPage(request, { callback_url: [urlError] });
   const allowedAddresses = splitLines(fieldOf(request, 'allowed_addresses', MAX_ADDRESSES_CHARACTERS));

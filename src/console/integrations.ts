@@ -96,7 +96,7 @@ function newPage(request: HolderRequest, errors?: FieldErrors): Promise<FastifyR
               required: true,
               attributes: html`maxlength="${MAX_TITLE}"`,
             },
-            callbackField(request, fieldOf(request, 'callback_url', MAX_URL_CHARACTERS)),
+            callbackField(request, fieldOf(request, 'callback_url', MAX_URL_CHARACTERS + 1)),
           ],
           submit: t.integrations.create,
         })}
@@ -108,7 +108,7 @@ function newPage(request: HolderRequest, errors?: FieldErrors): Promise<FastifyR
 async function create(request: HolderRequest): Promise<FastifyReply> {
   const { ctx, t } = request;
   const title = fieldOf(request, 'title', 500);
-  const callbackUrl = fieldOf(request, 'callback_url', MAX_URL_CHARACTERS);
+  const callbackUrl = fieldOf(request, 'callback_url', MAX_URL_CHARACTERS + 1);
   const errors: FieldErrors = {};
   if (title === '' || Array.from(title).length > MAX_TITLE) errors.title = [t.integrations.titleInvalid];
   const urlError = checkUrl(request, callbackUrl);

@@ -15,7 +15,7 @@ import { mailIsConfigured } from '../holders/mail-queue.ts';
 import { listTeam, type MemberRole, type TeamRow } from '../holders/members.ts';
 import { confirmRoleChange, listRoleChanges, type RoleChange, withdrawRoleChange } from '../holders/role-changes.ts';
 import { publicUrl } from '../platform/config.ts';
-import { isEmail } from '../platform/email.ts';
+import { isEmail, MAX_EMAIL_CHARACTERS } from '../platform/email.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { nameInMail } from '../platform/mail.ts';
@@ -38,7 +38,14 @@ export const teamRoutes: ConsoleRoute[] = [
   forRoles(OWNER, 'POST', '/team/invitations/:id/resend', resend, { confirm: true }),
 ];
 
-async function teamPage(request: HolderRequest, problem?: string): Promise<FastifyReply> {
+/** What was typed into the form of an invitation. */
+type TypedInvitation = { email: string; role: MemberRole | null };
+
+async function teamPage(
+  request: HolderRequest,
+  problem?: string,
+  typed: TypedInvitation = { email: '', role: null },
+): Promise<FastifyReply> {
   const { ctx, holder, t } = request;
   const [team, changes, invitations] = await Promise.all([
     listTeam(ctx.db, holder.id),
@@ -56,7 +63,7 @@ async function teamPage(request: HolderRequest, problem?: string): Promise<Fasti
       ${teamTable(request, team)}
       ${changes.length > 0 && html`<h2>${t.team.waiting}</h2><p>${t.team.waitingText}</p>${changeTable(request, changes)}`}
       ${invitations.length > 0 && html`<h2>${t.team.open}</h2>${invitationTable(request, invitations)}`}
-      ${isOwner && inviteCard(request)}
+      ${isOwner && inviteCard(request, typed)}
     `,
   });
 }
@@ -138,14 +145,17 @@ function invitationTable(request: HolderRequest, invitations: readonly Invitatio
   );
 }
 
-function inviteCard(request: HolderRequest): Html {
+function inviteCard(request: HolderRequest, { email, role }: TypedInvitation): Html {
   const { t } = request;
   return html`
     <section class="card">
       <h2>${t.team.invite}</h2>
       ${form(request, {
         action: '/team/invite',
-        fields: [{ name: 'email', label: t.email, type: 'email', required: true }, roleField(request, 'viewer')],
+        fields: [
+          { name: 'email', label: t.email, type: 'email', required: true, value: email },
+          roleField(request, role ?? 'viewer'),
+        ],
         submit: t.team.invite,
       })}
     </section>
@@ -154,9 +164,10 @@ function inviteCard(request: HolderRequest): Html {
 
 async function invite(request: HolderRequest): Promise<FastifyReply> {
   const { ctx, t, holder, actor } = request;
-  const email = fieldOf(request, 'email', 254);
+  // One more than is accepted: an address that is cut would be another one.
+  const email = fieldOf(request, 'email', MAX_EMAIL_CHARACTERS + 1);
   const role = readRole(fieldOf(request, 'role'));
-  if (!isEmail(email) || !role) return teamPage(request, t.emailInvalid);
+  if (!isEmail(email) || !role) return teamPage(request, t.emailInvalid, { email, role });
   const made = await inviteMember(
     ctx,
     actor,
