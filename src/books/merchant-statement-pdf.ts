@@ -75,7 +75,7 @@ async function draw(
 ): Promise<void> {
   const { texts: t } = layout;
   const localTime = createLocalTime(statement.holder.time_zone);
-  const money = (amount: bigint) => grouped(amount, statement.decimals);
+  const money = (amount: bigint) => grouped(amount, statement.decimals, t.decimalMark);
   drawTitle(document, statement, layout);
   drawTotals(document, statement, t, money);
   drawHead(document, t);
@@ -205,10 +205,10 @@ function numberPages(document: Document, { holder, currency }: MerchantStatement
   }
 }
 
-function grouped(amount: bigint, decimals: 0 | 2): string {
+function grouped(amount: bigint, decimals: 0 | 2, mark: string): string {
   const [whole = '', fraction] = formatAmount(amount, decimals).split('.');
   const groups = whole.replace(/\B(?=(?:\d{3})+$)/g, GROUP);
-  return fraction === undefined ? groups : `${groups}.${fraction}`;
+  return fraction === undefined ? groups : `${groups}${mark}${fraction}`;
 }
 
 /** Beside Latin-1, what WinAnsi has. */

@@ -6,6 +6,8 @@ export const STATEMENT_LANGUAGES = ['en', 'fr', 'pt', 'sw'] as const;
 export type StatementLanguage = (typeof STATEMENT_LANGUAGES)[number];
 
 type StatementTexts = {
+  /** Between whole amounts and decimals, as the pages of this language print it. */
+  decimalMark: '.' | ',';
   statement: string;
   totals: string;
   wallet: string;
@@ -31,6 +33,7 @@ type StatementTexts = {
 };
 
 const en: StatementTexts = {
+  decimalMark: '.',
   statement: 'Statement',
   totals: 'Totals',
   wallet: 'Wallet',
@@ -76,6 +79,7 @@ const en: StatementTexts = {
 };
 
 const fr: StatementTexts = {
+  decimalMark: ',',
   statement: 'Relevé',
   totals: 'Totaux',
   wallet: 'Portefeuille',
@@ -121,6 +125,7 @@ const fr: StatementTexts = {
 };
 
 const pt: StatementTexts = {
+  decimalMark: ',',
   statement: 'Extrato',
   totals: 'Totais',
   wallet: 'Carteira',
@@ -166,6 +171,7 @@ const pt: StatementTexts = {
 };
 
 const sw: StatementTexts = {
+  decimalMark: '.',
   statement: 'Taarifa ya akaunti',
   totals: 'Jumla kwa aina',
   wallet: 'Pochi',

@@ -35,6 +35,7 @@ import {
 import { createHolderUuid } from '../platform/ids.ts';
 import { MAX_PDF_LINES, type StatementFormat, writeStatement } from './merchant-statement-files.ts';
 import { winAnsi } from './merchant-statement-pdf.ts';
+import type { StatementLanguage } from './merchant-statement-texts.ts';
 import { type MerchantStatement, prepareStatement, sumTotals } from './merchant-statements.ts';
 import {
   listMonthlyStatements,
@@ -66,7 +67,7 @@ function fact(holder: Holder, amount: bigint, fee: bigint, currency = 'KES') {
   return { holderId: holder.id, transactionId: idOf(holder), currency, amount, fee, rail: RAIL };
 }
 
-const read = async (statement: MerchantStatement, format: StatementFormat, language: 'en' | 'fr' = 'en') =>
+const read = async (statement: MerchantStatement, format: StatementFormat, language: StatementLanguage = 'en') =>
   buffer(writeStatement(ctx, statement, format, language).content);
 
 type CsvLine = Record<string, string>;
@@ -312,7 +313,14 @@ describe('files', () => {
       assert.ok(text.includes(part), `${part} in\n${text.slice(0, 2_000)}`);
     assert.match(text, /Page 1 sur (\d+)[\s\S]*Page \1 sur \1/);
     const closing = `${statement.closing / 100n}`.replace(/\B(?=(?:\d{3})+$)/g, '\u00a0');
-    assert.ok(text.includes(`${closing}.${`${statement.closing % 100n}`.padStart(2, '0')}`));
+    const cent = `${statement.closing % 100n}`.padStart(2, '0');
+    assert.ok(text.includes(`${closing},${cent}`), 'as every page in French prints it');
+    for (const [language, mark] of [
+      ['en', '.'],
+      ['pt', ','],
+      ['sw', '.'],
+    ] as const)
+      assert.ok(pdfText(await read(statement, 'pdf', language)).includes(`${closing}${mark}${cent}`), language);
   });
 
   test('letters that the fonts lack become the nearest one', () => {
