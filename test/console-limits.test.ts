@@ -2,7 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { COMMAND_LINE } from '../src/holders/audit.ts';
 import { listBlockedNumbers, listLimits } from '../src/payments/payment-limits.ts';
+import { topUpSandbox } from '../src/payments/sandbox-top-up.ts';
 import { refreshCaches } from '../src/platform/cache.ts';
 import { type Client, createClient, PATHS, textOf, ugandanCollection } from './client.ts';
 import { addPerson, type Person } from './console-harness.ts';
@@ -41,7 +43,12 @@ describe('the console', () => {
     assert.equal((await admin.post(path, { ...LIMIT, count: '3' })).status, 303);
     assert.equal((await owner.post(path, { ...LIMIT, count: '9' })).status, 403);
     assert.equal((await finance.post('/console/settings/limits', { ...LIMIT, count: '1' })).status, 403);
-    assert.equal((await owner.post('/console/settings/limits', { ...LIMIT, count: '9' })).status, 400);
+    const looser = await owner.post('/console/settings/limits', { ...LIMIT, count: '9' }, { 'accept-language': 'fr' });
+    assert.equal(looser.status, 400);
+    assert.match(looser.text, /La passerelle permet moins/);
+    const members = { ...LIMIT, subject: 'member', count: '1' };
+    const noMember = await owner.post('/console/settings/limits', members, { 'accept-language': 'pt' });
+    assert.match(noMember.text, /não pertencem a nenhum membro/);
     assert.equal((await owner.post('/console/settings/limits', { ...LIMIT, count: '1' })).status, 303);
     assert.match((await finance.get('/console/settings')).text, /Daily limits/);
     assert.equal((await collect()).status, 200);
@@ -92,6 +99,35 @@ describe('the console', () => {
     const limits = await owner.post('/console/settings/limits', { ...LIMIT, count: '100000000' });
     assert.equal(limits.status, 400);
     assert.deepEqual(await listLimits(gateway.ctx.db, holderId), []);
+  });
+
+  test('says in the language of the page that a limit or a block stops a payout, and keeps what was typed', async () => {
+    const { ctx } = gateway;
+    await topUpSandbox(ctx, COMMAND_LINE, holderId, 'UGX', 100_000_000n);
+    const french = { 'accept-language': 'fr' };
+    const typed = { amount: '5000', currency: 'UGX', mobile: '0772 309 555', payee: 'Amina' };
+    const payOut = async () => {
+      await refreshCaches(ctx);
+      const shown = (await owner.post('/console/payouts', typed, french)).text;
+      const hidden = [...shown.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g)];
+      const fields = Object.fromEntries(
+        hidden.map(([, name = '', value = '']) => [name, value.replaceAll('&#61;', '=')]),
+      );
+      return owner.post('/console/payouts', fields, french);
+    };
+    const limit = { direction: 'payout', subject: 'holder', currency: 'UGX', count: '' };
+    await owner.post('/console/settings/limits', { ...limit, amount: '1000' });
+    const limited = await payOut();
+    assert.equal(limited.status, 400);
+    assert.match(limited.text, /id="e-amount">C’est plus qu’une limite quotidienne du compte/);
+    assert.match(limited.text, /name="payee" type="text" value="Amina"/);
+    assert.doesNotMatch(limited.text, /Transaction was not created/);
+    await owner.post('/console/settings/limits', { ...limit, amount: '' });
+    await owner.post('/console/settings/blocked', { mobile: '+256772309555', reason: 'stolen SIM' });
+    const blocked = await payOut();
+    assert.match(blocked.text, /id="e-mobile">Ce numéro est bloqué/);
+    await owner.post('/console/settings/blocked', { mobile: '256772309555', remove: 'yes' });
+    assert.equal((await payOut()).status, 303);
   });
 
   test('shows held money, and takes evidence of a dispute from its own merchant only', async () => {

@@ -195,7 +195,15 @@ async function changeAsAdmin(request: MemberRequest): Promise<FastifyReply> {
 }
 
 async function change(request: MemberRequest, holderId: bigint, setBy: LimitSetter): Promise<void> {
-  await setLimit(request.ctx, request.actor, holderId, setBy, readChange(request));
+  const { ctx, actor, t } = request;
+  try {
+    await setLimit(ctx, actor, holderId, setBy, readChange(request));
+  } catch (error) {
+    const errors = error instanceof Problem ? error.details.errors : undefined;
+    if (errors?.subject) throw new Problem('invalid_params', { message: t.dayLimits.noMember });
+    if (errors) throw new Problem('invalid_params', { message: t.dayLimits.looser });
+    throw error;
+  }
 }
 
 function readChange(request: MemberRequest): LimitChange {

@@ -17,7 +17,7 @@ import { listWaitingRefunds } from '../payments/refund-orders.ts';
 import { RepeatedPayoutsError, type SimilarPayout } from '../payments/similar-payouts.ts';
 import { isFinal } from '../payments/states.ts';
 import { idFromRef, refOf } from '../payments/transactions.ts';
-import type { FieldErrors } from '../platform/errors.ts';
+import { type FieldErrors, Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { chips, dataTable, emptyState, operatorTile, status, who } from '../ui/components.ts';
 import { icon } from '../ui/icons.ts';
@@ -272,6 +272,10 @@ async function create(request: HolderRequest): Promise<FastifyReply> {
   } catch (error) {
     // Somebody ordered the same payout since it was shown.
     if (error instanceof RepeatedPayoutsError) return shownOnceMore(request, order, error.similar);
+    if (error instanceof Problem && error.code === 'limit_reached')
+      return newPage(request, { amount: [t.limitReached] }, once);
+    if (error instanceof Problem && error.code === 'number_blocked')
+      return newPage(request, { mobile: [t.numberBlocked] }, once);
     throw error;
   }
 }

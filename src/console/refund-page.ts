@@ -221,6 +221,8 @@ async function refund(request: HolderRequest): Promise<FastifyReply> {
       return redirect(request, `/console/transactions/${refOf(collection)}`, 'formAlreadySent');
     if (!(error instanceof Problem)) throw error;
     if (error.code === 'overdraft') return refundPage(request, { amount: [t.refunds.insufficientBalance] });
+    if (error.code === 'limit_reached') return refundPage(request, { amount: [t.limitReached] });
+    if (error.code === 'number_blocked') return refundPage(request, { amount: [t.numberBlocked] });
     if (error.details.errors?.as_payout) return refundPage(request, { as_payout: [t.refunds.chooseAsPayout] });
     if (error.details.errors) return refundPage(request, error.details.errors);
     throw error;

@@ -288,13 +288,13 @@ function problemPage(problem: Problem, raw: FastifyRequest, reply: FastifyReply)
       body: html`<main><h1>${problem.message}</h1><p><a href="/console">Console</a></p></main>`,
     });
   const { t } = request;
-  const sentences = Object.values(problem.details.errors ?? {}).flat();
+  const sentences = isToldWhole(problem) ? [] : Object.values(problem.details.errors ?? {}).flat();
   const page = layoutPage(request, {
     title: problemTitle(request, problem.status),
     body: html`
       <div class="card">
         <p>${problemSentence(request, problem)}</p>
-        ${problem.details.errors && html`<ul>${sentences.map((sentence) => html`<li>${sentence}</li>`)}</ul>`}
+        ${sentences.length > 0 && html`<ul>${sentences.map((sentence) => html`<li>${sentence}</li>`)}</ul>`}
         ${problem.status >= 500 && html`<p class="muted">${raw.id}</p>`}
         ${raw.method === 'POST' && html`<p><a class="button button-secondary" href="${formPath(raw)}">${t.back}</a></p>`}
         <p><a href="/console">${t.toHome}</a></p>
@@ -304,12 +304,19 @@ function problemPage(problem: Problem, raw: FastifyRequest, reply: FastifyReply)
   return problemText(reply, page);
 }
 
+/** Refusals of which the sentence of the page says everything. */
+function isToldWhole({ code }: Problem): boolean {
+  return code === 'limit_reached' || code === 'number_blocked';
+}
+
 /** Messages about the service itself are written for programs; people read their own, in their language. */
 function problemSentence({ t }: ConsoleRequest, problem: Problem): string {
   if (problem.code === 'outcome_unknown') return t.outcomeUnknown;
   if (problem.code === 'clock_skewed') return t.clockSkewed;
   if (problem.code === 'rate_limited') return t.tooManyAttempts(problem.details.retryAfterSeconds ?? 1);
   if (problem.code === 'number_limited') return t.numberLimited;
+  if (problem.code === 'limit_reached') return t.limitReached;
+  if (problem.code === 'number_blocked') return t.numberBlocked;
   return problem.code === 'database_unavailable' || problem.code === 'overloaded' ? t.serviceBusy : problem.message;
 }
 

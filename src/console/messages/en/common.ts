@@ -81,6 +81,9 @@ export const common = {
     'We cannot tell whether this was done, or only a part of it. Check the lists before you send it again.',
   tooManyAttempts: (seconds: number) =>
     `Too many attempts. Nothing was done. Try again in ${plural(Math.ceil(seconds / 60), 'minute', 'minutes')}.`,
+  limitReached:
+    'This is more than a daily limit of the account allows. Nothing was done. Settings shows the limits; they start again at midnight in the time zone of the account.',
+  numberBlocked: 'This number is blocked. Nothing was done. An owner or an administrator can unblock it.',
   numberLimited: 'This phone number has had too many payment requests. Nothing was sent to it. Try again later.',
   clockSkewed: 'The clock of this server is wrong, so it moves no money. Nothing was done. Tell your administrator.',
   notFound: 'Not found',

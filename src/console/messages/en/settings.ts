@@ -13,6 +13,8 @@ export const settings = {
     count: 'Number a day',
     hint: 'Leave both empty to remove the limit.',
     invalid: 'Enter an amount, or a whole number.',
+    noMember: 'Collections belong to no team member. Choose all, or each phone number.',
+    looser: 'The gateway allows less. Enter at most its limit, which is in the list.',
     blocked: 'Blocked numbers',
     blockedLead: 'Nothing is asked of these numbers, and nothing is sent to them.',
     number: 'Phone number',

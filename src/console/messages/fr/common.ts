@@ -83,6 +83,9 @@ export const common: CommonMessages = {
     'Nous ne savons pas si cela a été fait, en tout ou en partie. Vérifiez les listes avant de l’envoyer à nouveau.',
   tooManyAttempts: (seconds) =>
     `Trop de tentatives. Rien n’a été fait. Réessayez dans ${plural(Math.ceil(seconds / 60), 'minute', 'minutes')}.`,
+  limitReached:
+    'C’est plus qu’une limite quotidienne du compte ne permet. Rien n’a été fait. Les limites sont dans les paramètres ; elles repartent à minuit, dans le fuseau horaire du compte.',
+  numberBlocked: 'Ce numéro est bloqué. Rien n’a été fait. Un propriétaire ou un administrateur peut le débloquer.',
   numberLimited:
     'Ce numéro de téléphone a reçu trop de demandes de paiement. Rien ne lui a été envoyé. Réessayez plus tard.',
   clockSkewed:

@@ -15,6 +15,8 @@ export const settings: Pick<ConsoleMessages, 'accountSettings' | 'dayLimits'> = 
     count: 'Nombre par jour',
     hint: 'Laissez les deux vides pour supprimer la limite.',
     invalid: 'Saisissez un montant, ou un nombre entier.',
+    noMember: 'Les encaissements n’appartiennent à aucun membre de l’équipe. Choisissez tout, ou chaque numéro.',
+    looser: 'La passerelle permet moins. Saisissez au plus sa limite, qui est dans la liste.',
     blocked: 'Numéros bloqués',
     blockedLead: 'Rien n’est demandé à ces numéros, et rien ne leur est envoyé.',
     number: 'Numéro de téléphone',

@@ -15,6 +15,8 @@ export const settings: Pick<ConsoleMessages, 'accountSettings' | 'dayLimits'> = 
     count: 'Número por dia',
     hint: 'Deixe ambos vazios para remover o limite.',
     invalid: 'Introduza um montante, ou um número inteiro.',
+    noMember: 'Os recebimentos não pertencem a nenhum membro da equipa. Escolha tudo, ou cada número.',
+    looser: 'O gateway permite menos. Escreva no máximo o limite dele, que está na lista.',
     blocked: 'Números bloqueados',
     blockedLead: 'Nada é pedido a estes números, e nada lhes é enviado.',
     number: 'Número de telefone',

@@ -15,6 +15,8 @@ export const settings: Pick<ConsoleMessages, 'accountSettings' | 'dayLimits'> = 
     count: 'Idadi kwa siku',
     hint: 'Acha zote mbili tupu ili kuondoa kikomo.',
     invalid: 'Andika kiasi, au nambari kamili.',
+    noMember: 'Kupokea pesa si kwa mwanachama yeyote wa timu. Chagua vyote, au kila nambari ya simu.',
+    looser: 'Mfumo unaruhusu kiasi kidogo zaidi. Andika kisichozidi kikomo chake, kilicho kwenye orodha.',
     blocked: 'Nambari zilizozuiwa',
     blockedLead: 'Nambari hizi haziombwi chochote, na hazitumiwi chochote.',
     number: 'Nambari ya simu',
