@@ -260,6 +260,13 @@ test('every list is exported with the rows that it shows', async () => {
   };
   assert.match(await csv('/console/payouts.csv'), /Wanjiku Otieno.*amina@example\.org/);
   assert.match(await csv('/console/payouts.csv'), /Wages March/);
+  for (const group of ['waiting', 'open', 'paid', 'failed']) {
+    const list = (await finance.get(`/console/payouts?show=${group}`)).text;
+    assert.ok(list.replaceAll('&#61;', '=').includes(`/console/payouts.csv?show=${group}`), group);
+    const rows = (await csv(`/console/payouts.csv?show=${group}`)).trim().split('\r\n').slice(1);
+    const refs = new Set([...list.matchAll(/\/console\/transactions\/(TX_\w+)/g)].map(([, ref]) => ref));
+    assert.deepEqual(new Set(rows.map((row) => /TX_\w+/.exec(row)?.[0])), refs, group);
+  }
   assert.match(await csv('/console/links.csv'), /Fruit basket/);
   assert.doesNotMatch(await csv('/console/links.csv?status=disabled'), /Fruit basket/);
   assert.match(await csv('/console/callbacks.csv'), new RegExp(`collection\\.success.*${paid}`));

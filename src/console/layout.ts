@@ -29,6 +29,9 @@ const SEARCH_STYLE = styleFile(new URL('./search.css', import.meta.url));
 const SEARCH_SCRIPT = scriptFile(new URL('./search.js', import.meta.url));
 const PASSKEY_SCRIPT = scriptFile(new URL('./passkey.js', import.meta.url));
 
+/** A whole SMS may be pasted. */
+const MAX_SEARCH_CHARACTERS = 1_000;
+
 type NoticeKey = keyof ConsoleMessages['notices'];
 
 export type ConsoleContent = {
@@ -199,7 +202,7 @@ function searchForm(request: ConsoleRequest): Html {
     <form class="search" action="/console/search" role="search">
       ${icon('search')}
       <input id="q" name="q" type="search" aria-label="${t.search}" placeholder="${t.searchHint}"
-        value="${queryOf(request, 'q')}" maxlength="1000">
+        value="${queryOf(request, 'q', MAX_SEARCH_CHARACTERS)}" maxlength="${MAX_SEARCH_CHARACTERS}">
       <kbd aria-hidden="true">Ctrl K</kbd>
     </form>
   `;

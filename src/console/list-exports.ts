@@ -5,7 +5,7 @@ import { listDeliveries } from '../callbacks/resend.ts';
 import { type AuditFilter, listAudit } from '../holders/audit.ts';
 import { LINK_STATUSES, linkId, linkStatus, linkUrl } from '../links/links.ts';
 import { listLinks } from '../links/listing.ts';
-import { eachPayout, readPayoutFileNames } from '../payments/payout-orders.ts';
+import { eachPayout, PAYOUT_GROUPS, readPayoutFileNames } from '../payments/payout-orders.ts';
 import { refOf } from '../payments/transactions.ts';
 import { dateTimeSeconds } from '../platform/clock.ts';
 import type { CsvRow } from '../platform/csv.ts';
@@ -34,8 +34,10 @@ async function exportPayouts(request: HolderRequest): Promise<FastifyReply> {
   return sendCsv(request, 'payouts', head.split(','), payoutRows(request));
 }
 
-async function* payoutRows({ ctx, holder }: HolderRequest): AsyncGenerator<CsvRow[]> {
-  for await (const page of eachPayout(ctx.db, holder.id, PAGE_ROWS)) {
+async function* payoutRows(request: HolderRequest): AsyncGenerator<CsvRow[]> {
+  const { ctx, holder } = request;
+  const group = PAYOUT_GROUPS.find((each) => each === queryOf(request, 'show'));
+  for await (const page of eachPayout(ctx.db, holder.id, { pageRows: PAGE_ROWS, group })) {
     const files = await readPayoutFileNames(
       ctx.db,
       holder.id,

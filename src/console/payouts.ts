@@ -76,7 +76,7 @@ async function listPage(request: HolderRequest): Promise<FastifyReply> {
     active: 'payouts',
     ...(isOpen ? { live: LIVE_SECONDS } : {}),
     actions: html`
-      ${exportButton(request, '/console/payouts.csv')}
+      ${exportButton(request, '/console/payouts.csv', group ? `show=${group}` : '')}
       ${canCreate && html`${role === 'owner' && approvalLink}${importLink}${createLink}`}
     `,
     body: html`

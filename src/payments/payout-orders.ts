@@ -188,14 +188,19 @@ export async function readPayoutFileNames(
   return new Map(rows.map(({ id, name }) => [id, name]));
 }
 
-/** Every payout of a holder, newest first, page by page. */
-export async function* eachPayout(reader: Reader, holderId: bigint, pageRows: number): AsyncGenerator<PayoutRow[]> {
+/** Every payout of a holder, or of one group, newest first, page by page. */
+export async function* eachPayout(
+  reader: Reader,
+  holderId: bigint,
+  { pageRows, group }: { pageRows: number; group: PayoutGroup | undefined },
+): AsyncGenerator<PayoutRow[]> {
   let before = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
   for (;;) {
     const rows = await reader.query<PayoutRow>(
       `select ${TRANSACTION_COLUMNS}, o.batch_id, o.created_by, o.approved_by, ${WAITS_FOR_APPROVAL} as waits_for_approval
        from payout_orders o join transactions t on t.holder_id = o.holder_id and t.id = o.transaction_id
-       where o.holder_id = $1 and o.transaction_id < $2 order by o.transaction_id desc limit $3`,
+       where o.holder_id = $1 and o.transaction_id < $2 and ${group ? GROUP_CONDITIONS[group] : 'true'}
+       order by o.transaction_id desc limit $3`,
       [holderId, before, pageRows],
     );
     if (rows.length > 0) yield rows;
