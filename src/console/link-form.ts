@@ -112,7 +112,7 @@ export function linkForm(request: HolderRequest, options: LinkFormOptions): Html
         <details${(isChange || isMoreOpen) && html` open`}>
           <summary>${t.links.more}</summary>
           ${more.map((field) => formField({ ...field, errors }))}
-          ${logoField(request, errors?.logo, value('logo'))}
+          ${logoField(request, errors?.logo, value('logo'), changed)}
         </details>
       `,
     ],
@@ -193,12 +193,23 @@ function keptEnd({ ctx }: HolderRequest, link: PaymentLink | undefined): Date | 
   return link?.expires_at && link.expires_at > ctx.clock.now() ? link.expires_at : null;
 }
 
-/** The script scales the chosen image down and puts it into the hidden field. */
-function logoField({ t }: HolderRequest, errors: string[] | undefined, value: string): Html {
+/** The script scales the chosen image down, puts it into the hidden field and shows it: here, where the page has no preview. */
+function logoField(
+  { t }: HolderRequest,
+  errors: string[] | undefined,
+  value: string,
+  changed: PaymentLink | undefined,
+): Html {
+  const stored = changed?.logo_hash ? `/logos/${changed.logo_hash}.webp` : '';
+  const shown = value === '' ? stored : logoAddress(value);
   return html`
     <div class="field" data-js hidden>
       <span class="label">${t.links.logo}</span>
       <span class="muted">${t.links.logoHint}</span>
+      ${
+        changed &&
+        html`<img id="preview-logo" alt="" width="40" height="40"${shown === '' ? html` hidden` : html` src="${shown}"`}>`
+      }
       <label class="button button-secondary file-button">
         ${t.links.logoChoose}
         <input class="visually-hidden" id="f-logo-file" type="file"
@@ -208,6 +219,10 @@ function logoField({ t }: HolderRequest, errors: string[] | undefined, value: st
     <input type="hidden" name="logo" id="f-logo" value="${value}">
     ${errors && html`<p class="field-error">${errors.join(' ')}</p>`}
   `;
+}
+
+function logoAddress(value: string): string {
+  return value.startsWith('data:') ? value : `data:image/webp;base64,${value}`;
 }
 
 /** Looks like the payment page. The script fills it with what the form says. */
@@ -220,9 +235,7 @@ export function linkPreview(request: HolderRequest, values: LinkValues): Html {
       <div class="preview-page">
         <div class="preview-business">
           <img id="preview-logo" alt="" width="40" height="40"${
-            logo === ''
-              ? html` hidden`
-              : html` src="${logo.startsWith('data:') ? logo : `data:image/webp;base64,${logo}`}"`
+            logo === '' ? html` hidden` : html` src="${logoAddress(logo)}"`
           }>
           <span class="preview-initial" id="preview-initial"></span>
           <b><span data-shows="business_name" data-empty="${holder.name}">${holder.name}</span></b>

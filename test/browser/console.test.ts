@@ -181,6 +181,23 @@ describe('the console in a browser', { skip: browserMissing() ?? false }, () => 
     await close();
   });
 
+  test('a logo that is chosen is shown, for a new link and for one that is changed', async () => {
+    const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
+    const file = { name: 'logo.png', mimeType: 'image/png', buffer: Buffer.from(pixel, 'base64') };
+    const { page, complaints, close } = await visitAsOwner({ width: 360 });
+    for (const wanted of ['console link new', 'console link edit']) {
+      await page.goto(full.pages.find(({ name }) => name === wanted)?.url ?? '');
+      await page.setInputFiles('#f-logo-file', file);
+      await page.waitForSelector('#preview-logo[src^="data:image/png"]');
+      assert.match(await page.inputValue('#f-logo'), /^data:image\/png/);
+    }
+    await send(page, '.link-form button');
+    assert.match(page.url(), /done=saved/);
+    await page.waitForSelector('main img[src^="/logos/"]');
+    assert.deepEqual(complaints, []);
+    await close();
+  });
+
   test('the main tasks work without scripts', async () => {
     const { page, close } = await visitAsOwner({ javascript: false, width: 360 });
     await page.goto(`${gateway.url}/console/links/new`);
