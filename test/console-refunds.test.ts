@@ -82,11 +82,30 @@ describe('a refund in the console', () => {
     assert.equal(rows.length, 1);
   });
 
+  test('a form that refunds everything and is sent again says that it was sent, not that nothing was created', async () => {
+    const ref = await paid();
+    const path = `/console/transactions/${ref}/refund`;
+    const fields = { once: onceIn((await finance.get(path)).text) };
+    const answers = await Promise.all([1, 2].map(() => finance.post(path, fields)));
+    answers.push(await finance.post(path, fields));
+    const sent = answers.map(({ status, location }) => [status, /done=(\w+)/.exec(location ?? '')?.[1] ?? '']);
+    assert.deepEqual(sent.sort(), [
+      [303, 'formAlreadySent'],
+      [303, 'formAlreadySent'],
+      [303, 'refundRequested'],
+    ]);
+    const other = await finance.post(path, { once: '' });
+    assert.equal(other.status, 400, 'another form finds nothing left');
+  });
+
   test('more than is left, or what is no amount, is refused in the form', async () => {
     const ref = await paid();
     const much = await request(finance, ref, { amount: '2500.01' });
     assert.equal(much.status, 400);
     assert.match(textOf(much.text), /can still be refunded/);
+    const path = `/console/transactions/${ref}/refund`;
+    const french = await finance.post(path, { amount: '3000' }, { 'accept-language': 'fr' });
+    assert.match(french.text, /id="e-amount">Il reste 2\s500\sKES à rembourser/);
     assert.equal((await request(finance, ref, { amount: 'all of it' })).status, 400);
     const ambiguous = await request(finance, ref, { amount: '1,500' });
     assert.equal(ambiguous.status, 400);

@@ -10,9 +10,9 @@ import { type Html, type HtmlValue, html } from '../platform/html.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { dataTable, facts, tag } from '../ui/components.ts';
 import { statusTag, timeTag, transactionLink } from './components.ts';
-import { fieldOf, type HolderRequest, money } from './console-request.ts';
+import { fieldOf, type HolderRequest, money, paramOf } from './console-request.ts';
 import { errorBox, form, postButton } from './form-components.ts';
-import { FormUsedError, onceField, useForm } from './form-idempotency.ts';
+import { FormUsedError, isFormUsed, onceField, useForm } from './form-idempotency.ts';
 import { redirect, renderPage } from './layout.ts';
 import { methodName } from './names.ts';
 import { type ConsoleRoute, forRoles, TREASURERS } from './route.ts';
@@ -198,6 +198,19 @@ function refundForm(
 }
 
 async function refund(request: HolderRequest): Promise<FastifyReply> {
+  const { ctx, holder } = request;
+  const isSent = () => isFormUsed(ctx.db, holder.id, fieldOf(request, 'once', 40));
+  try {
+    return await orderRefund(request);
+  } catch (error) {
+    // What is left may be nothing because this very form has refunded it.
+    const isRepeated = error instanceof FormUsedError || (error instanceof Problem && (await isSent()));
+    if (!isRepeated) throw error;
+    return redirect(request, `/console/transactions/${encodeURIComponent(paramOf(request, 'ref'))}`, 'formAlreadySent');
+  }
+}
+
+async function orderRefund(request: HolderRequest): Promise<FastifyReply> {
   const { ctx, services, actor, holder, t } = request;
   const { collection } = await requireRefundable(request);
   const typed = fieldOf(request, 'amount');
@@ -217,9 +230,11 @@ async function refund(request: HolderRequest): Promise<FastifyReply> {
     const done = made.approval === 'waiting' ? 'refundNeedsApproval' : 'refundRequested';
     return redirect(request, `/console/transactions/${refOf(made)}`, done);
   } catch (error) {
-    if (error instanceof FormUsedError)
-      return redirect(request, `/console/transactions/${refOf(collection)}`, 'formAlreadySent');
-    if (!(error instanceof Problem)) throw error;
+    if (!(error instanceof Problem) || (await isFormUsed(ctx.db, holder.id, formId))) throw error;
+    if (error.code === 'refund_too_large') {
+      const { left } = (await requireRefundable(request)).refundable;
+      return refundPage(request, { amount: [t.refunds.tooMuch(money(request, left, collection.currency))] });
+    }
     if (error.code === 'overdraft') return refundPage(request, { amount: [t.refunds.insufficientBalance] });
     if (error.code === 'limit_reached') return refundPage(request, { amount: [t.limitReached] });
     if (error.code === 'number_blocked') return refundPage(request, { amount: [t.numberBlocked] });

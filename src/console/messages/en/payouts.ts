@@ -123,6 +123,7 @@ export const payouts = {
     title: 'Refunds',
     create: 'Refund',
     lead: (left: string) => `Up to ${left} of this payment can be returned to the payer.`,
+    tooMuch: (left: string) => `${left} of this payment can still be refunded.`,
     amountHint: (left: string) => `Leave empty to refund all that is left: ${left}.`,
     wholeOnly: (left: string) => `This operator refunds whole payments only: ${left}.`,
     reason: 'Reason (optional)',

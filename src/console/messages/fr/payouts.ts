@@ -132,6 +132,7 @@ export const payouts: Pick<ConsoleMessages, 'payouts' | 'approval' | 'refunds'> 
     title: 'Remboursements',
     create: 'Rembourser',
     lead: (left) => `Jusqu’à ${left} de ce paiement peuvent être remboursés au payeur.`,
+    tooMuch: (left) => `Il reste ${left} à rembourser sur ce paiement.`,
     amountHint: (left) => `Laissez vide pour rembourser tout ce qui reste : ${left}.`,
     wholeOnly: (left) => `Cet opérateur ne rembourse que des paiements entiers : ${left}.`,
     reason: 'Motif (facultatif)',

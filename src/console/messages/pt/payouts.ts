@@ -131,6 +131,7 @@ export const payouts: Pick<ConsoleMessages, 'payouts' | 'approval' | 'refunds'> 
     title: 'Reembolsos',
     create: 'Reembolsar',
     lead: (left) => `Até ${left} deste pagamento podem ser devolvidos ao pagador.`,
+    tooMuch: (left) => `Restam ${left} por reembolsar deste pagamento.`,
     amountHint: (left) => `Deixe vazio para reembolsar tudo o que resta: ${left}.`,
     wholeOnly: (left) => `Esta operadora só reembolsa pagamentos inteiros: ${left}.`,
     reason: 'Motivo (opcional)',

@@ -122,6 +122,7 @@ export const payouts: Pick<ConsoleMessages, 'payouts' | 'approval' | 'refunds'> 
     title: 'Kurudisha pesa',
     create: 'Rudisha pesa',
     lead: (left) => `Hadi ${left} za malipo haya zinaweza kurudishwa kwa mlipaji.`,
+    tooMuch: (left) => `Zimebaki ${left} za kurudisha kwenye malipo haya.`,
     amountHint: (left) => `Acha wazi kurudisha zote zilizobaki: ${left}.`,
     wholeOnly: (left) => `Mtandao huu hurudisha malipo yote tu: ${left}.`,
     reason: 'Sababu (si lazima)',
