@@ -47,6 +47,18 @@ describe('settlements in the console', () => {
     assert.match(page.text, /Friday/);
   });
 
+  test('what is wrong is said in the language of the page', async () => {
+    const wrong = async (fields: Record<string, string>, sentence: RegExp, language = 'fr') => {
+      const answer = await owner.post('/console/settlements', { ...RULE, ...fields }, { 'accept-language': language });
+      assert.equal(answer.status, 400);
+      assert.match(answer.text, sentence);
+    };
+    await wrong({ name: '' }, /id="e-name">De 2 à 120 caractères/);
+    await wrong({ account: '!' }, /Un numéro de compte a de 4 à 40/);
+    await wrong({ kind: 'mobile', mobile: '12' }, /qui peut recevoir des KES/);
+    await wrong({ kind: 'mobile', mobile: '12' }, /possa receber KES/, 'pt');
+  });
+
   test('every owner gets a mail about a new destination, and none about a new schedule', async () => {
     await addPerson(gateway, shop.holderId, 'owner', 'other@example.org');
     const mailed = async () =>

@@ -204,10 +204,27 @@ async function changeRule(request: HolderRequest): Promise<FastifyReply> {
       if (rule.usable_from > rule.updated_at) await mailDestination(tx, request, rule);
     });
   } catch (error) {
-    if (error instanceof Problem && error.details.errors) return settlementsPage(request, error.details.errors);
+    if (error instanceof Problem && error.details.errors)
+      return settlementsPage(request, formErrors(request, error.details.errors));
     throw error;
   }
   return redirect(request, `/console${PATH}`, 'saved');
+}
+
+/** What a person can type wrong, in their language. */
+function formErrors(request: HolderRequest, errors: FieldErrors): FieldErrors {
+  const { wrong } = request.t.settlements;
+  const currency = fieldOf(request, 'currency', 3);
+  const texts: FieldErrors = {
+    name: [wrong.text],
+    bank: [wrong.text],
+    account: [wrong.account],
+    branch: [wrong.branch],
+    mobile: [wrong.mobile(currency)],
+    method: [wrong.method],
+    currency: [wrong.currency(currency)],
+  };
+  return Object.fromEntries(Object.entries(errors).map(([name, given]) => [name, texts[name] ?? given]));
 }
 
 function readRule(request: HolderRequest): SettlementRuleRequest | { errors: FieldErrors } {

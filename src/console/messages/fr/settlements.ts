@@ -43,6 +43,14 @@ export const settlements = {
     opening: 'Solde d’ouverture',
     closing: 'Solde de clôture',
     reserved: 'dont réservé',
+    wrong: {
+      text: 'De 2 à 120 caractères.',
+      account: 'Un numéro de compte a de 4 à 40 lettres, chiffres, espaces et tirets.',
+      branch: '40 lettres, chiffres, espaces et tirets au plus.',
+      mobile: (currency: string) => `Ce n’est pas un numéro de mobile qui peut recevoir des ${currency}.`,
+      method: 'Choisissez l’opérateur du numéro.',
+      currency: (currency: string) => `Aucun opérateur n’envoie de ${currency}.`,
+    },
     kinds: { bank: 'Un compte bancaire', mobile: 'Un numéro de mobile money' },
     weekdays: ['lundi', 'mardi', 'mercredi', 'jeudi', 'vendredi', 'samedi', 'dimanche'],
     schedules: {

@@ -42,6 +42,14 @@ export const settlements = {
     opening: 'Saldo inicial',
     closing: 'Saldo final',
     reserved: 'dos quais reservados',
+    wrong: {
+      text: 'De 2 a 120 caracteres.',
+      account: 'Um número de conta tem de 4 a 40 letras, algarismos, espaços e hífenes.',
+      branch: 'No máximo 40 letras, algarismos, espaços e hífenes.',
+      mobile: (currency: string) => `Este não é um número móvel que possa receber ${currency}.`,
+      method: 'Escolha a operadora do número.',
+      currency: (currency: string) => `Nenhuma operadora envia ${currency}.`,
+    },
     kinds: { bank: 'Uma conta bancária', mobile: 'Um número de mobile money' },
     weekdays: ['segunda-feira', 'terça-feira', 'quarta-feira', 'quinta-feira', 'sexta-feira', 'sábado', 'domingo'],
     schedules: {
