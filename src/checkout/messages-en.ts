@@ -210,6 +210,7 @@ export const english: CheckoutMessages = {
   receiptCode: 'Receipt code',
   receiptTest: 'TEST receipt: no real money was paid. It proves nothing.',
   receiptOperatorCode: (operator) => `${operator} code`,
+  receiptRefunded: 'Refunded',
   receiptPayer: 'Paid from',
   receiptShareText: (amount, business, url) => `Receipt for ${amount} paid to ${business}: ${url}`,
   receiptSms: (amount, business, code, url) => `${amount} paid to ${business}. Receipt ${code}: ${url}`,

@@ -219,6 +219,7 @@ const TEXTS: CheckoutMessages = {
   receiptCode: 'Code du reçu',
   receiptTest: 'Reçu de TEST : aucun argent réel n’a été payé. Il ne prouve rien.',
   receiptOperatorCode: (operator) => `Code ${operator}`,
+  receiptRefunded: 'Remboursé',
   receiptPayer: 'Payé depuis',
   receiptShareText: (amount, business, url) => `Reçu de ${amount} payés à ${business} : ${url}`,
   receiptSms: (amount, business, code, url) => `${amount} payés à ${business}. Reçu ${code} : ${url}`,

@@ -215,6 +215,7 @@ export const portuguese: CheckoutMessages = {
   receiptCode: 'Código do recibo',
   receiptTest: 'Recibo de TESTE: não foi pago dinheiro real. Não prova nada.',
   receiptOperatorCode: (operator) => `Código ${operator}`,
+  receiptRefunded: 'Reembolsado',
   receiptPayer: 'Pago de',
   receiptShareText: (amount, business, url) => `Recibo de ${amount} pagos a ${business}: ${url}`,
   receiptSms: (amount, business, code, url) => `${amount} pagos a ${business}. Recibo ${code}: ${url}`,

@@ -207,6 +207,7 @@ export const swahili: CheckoutMessages = {
   receiptCode: 'Msimbo wa risiti',
   receiptTest: 'Risiti ya JARIBIO (TEST): hakuna pesa halisi iliyolipwa. Haithibitishi chochote.',
   receiptOperatorCode: (operator) => `Msimbo wa ${operator}`,
+  receiptRefunded: 'Zilizorudishwa',
   receiptPayer: 'Imelipwa kutoka',
   receiptShareText: (amount, business, url) => `Risiti ya ${amount} kwa ${business}: ${url}`,
   receiptSms: (amount, business, code, url) => `Umelipa ${amount} kwa ${business}. Risiti ${code}: ${url}`,

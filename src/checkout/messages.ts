@@ -169,6 +169,7 @@ export type CheckoutMessages = {
   /** In the sandbox, in place of the sentence that it is genuine. */
   receiptTest: string;
   receiptOperatorCode(operator: string): string;
+  receiptRefunded: string;
   receiptPayer: string;
   receiptShareText(amount: string, business: string, url: string): string;
   /** "E-mail me the receipt", how that went, and the mail itself. */

@@ -3,6 +3,7 @@
 import { findHolder } from '../holders/holders.ts';
 import { findLink, type PaymentLink } from '../links/links.ts';
 import type { PaymentsContext } from '../payments/context.ts';
+import { findRefundTotals, givenBack } from '../payments/refund-orders.ts';
 import { refOf, type Transaction } from '../payments/transactions.ts';
 import { publicUrl, shownBrand } from '../platform/config.ts';
 import type { PayerLocale } from './language.ts';
@@ -17,6 +18,8 @@ export type Receipt = {
   business: string;
   code: string;
   url: string;
+  /** What went back to the payer in parts. A payment that went back whole is reversed. */
+  refunded: bigint;
 };
 
 /** The receipt of a transaction. `code`: as it is printed. */
@@ -24,21 +27,24 @@ export async function readReceipt(ctx: PaymentsContext, transaction: Transaction
   const link = transaction.link_id === null ? null : await findLink(ctx.db, transaction.link_id);
   const holder = link?.business_name ? null : await findHolder(ctx.db, transaction.holder_id);
   const business = showName(link?.business_name ?? holder?.name ?? shownBrand(ctx.config));
-  return { transaction, link, business, code, url: `${publicUrl(ctx.config)}/r/${code}` };
+  const refunded = givenBack(await findRefundTotals(ctx.db, transaction.holder_id, transaction.id));
+  return { transaction, link, business, code, url: `${publicUrl(ctx.config)}/r/${code}`, refunded };
 }
 
 /** The facts below the amount: name and value. */
 export function receiptFacts(
   ctx: PaymentsContext,
   locale: PayerLocale,
-  { transaction, business, code: receiptCode }: Receipt,
+  { transaction, business, code: receiptCode, refunded }: Receipt,
 ): (readonly [string, string | null])[] {
-  const { t, date } = locale;
+  const { t, date, money } = locale;
+  const isInPart = transaction.status === 'success' && refunded > 0n;
   const { msisdn, reference_1: reference, method: code } = transaction;
   const method = shownMethod(locale, ctx.catalog.methods.get(code) ?? { code, name: code });
   return [
     [t.business, business],
     [t.paidOn, date(transaction.settled_at ?? transaction.updated_at)],
+    [t.receiptRefunded, isInPart ? money(refunded, transaction.currency) : null],
     [t.paidWith, method],
     [t.receiptOperatorCode(method), transaction.receipt],
     [t.receiptPayer, msisdn && `•••• ${msisdn.slice(-SHOWN_DIGITS)}`],

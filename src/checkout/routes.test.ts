@@ -10,6 +10,7 @@ import { COMMAND_LINE } from '../holders/audit.ts';
 import { disableLink, findLink, type PaymentLink } from '../links/links.ts';
 import { setHolderStatus } from '../payments/holder-status.ts';
 import { blockNumber, setLimit } from '../payments/payment-limits.ts';
+import { createRefund } from '../payments/refunds.ts';
 import { idFromRef } from '../payments/transactions.ts';
 import { refreshCaches } from '../platform/cache.ts';
 import { createHolderUuid } from '../platform/ids.ts';
@@ -446,6 +447,20 @@ describe('the hosted page', () => {
     assert.match((await get(receipt)).body, /later refunded/);
     assert.match((await get(attempt)).body, /Payment refunded/);
     assert.equal((await get('/r/7K3QM-9TWXA-B2CD')).statusCode, 404);
+  });
+
+  test('a receipt says what went back in part, which no longer counts as paid', async () => {
+    const { ctx, services } = gateway;
+    await pay((await kenya()).path, { phone: number('000') });
+    const attempt = await pay((await kenya()).path, { phone: number('000') });
+    const receipt = /href="(\/r\/[^"]+)"/.exec((await get(attempt)).body)?.[1] ?? '';
+    assert.doesNotMatch((await get(receipt, ENGLISH)).body, />Refunded</);
+    const collection = attempt.split('/').at(-1) ?? '';
+    await createRefund(ctx, services.payments.engine, COMMAND_LINE, shop.holderId, { collection, amount: 100_000n });
+    await gateway.settle();
+    const { body } = await get(receipt, ENGLISH);
+    assert.match(body, />Refunded<\/dt><dd><bdi>KES\s1\s000</);
+    assert.match(body, /KES\s2\s500/);
   });
 
   test('the way back carries the reference and is never the answer to a form', async () => {
