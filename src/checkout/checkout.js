@@ -18,7 +18,8 @@
   }
 
   function forEach(selector, work) {
-    document.querySelectorAll(selector).forEach(work);
+    // Lists of elements have no forEach in browsers before 2016.
+    [].forEach.call(document.querySelectorAll(selector), work);
   }
 
   // The live region is filled by the script only, so that it promises nothing to browsers without one.

@@ -29,7 +29,7 @@
   }
 
   function paint() {
-    document.querySelectorAll('[data-shows]').forEach(function (element) {
+    [].forEach.call(document.querySelectorAll('[data-shows]'), function (element) {
       element.textContent = typed(element.dataset.shows) || element.dataset.empty;
     });
     var isAny = typed('amount_kind') === 'any';

@@ -256,6 +256,20 @@ describe('checkout in a browser', { skip: missing ?? false }, () => {
       assert.equal(await page.textContent('h1'), 'Payment received');
     }));
 
+  test('the browser of an old phone selects the operator of the number, and sends a form once', () =>
+    withVisit(true, async ({ page, context }) => {
+      await context.addInitScript('delete NodeList.prototype.forEach; delete window.fetch');
+      const { url, link } = await shop.link({ country_id: 11, currency: 'UGX', amount: '5000' });
+      await page.goto(url);
+      await page.fill('#phone', '0772123555');
+      assert.ok(await page.locator('[name=method][value=MTN_MOMO_UGA]').isChecked());
+      await page.evaluate(
+        "document.querySelector('main form button').click(); document.querySelector('main form button').click()",
+      );
+      await page.waitForURL(/\/TX_/);
+      assert.equal(await shop.collections(link), 1);
+    }));
+
   test('a gateway that is busy for a moment takes no waiting page away, which goes on asking', () =>
     withVisit(true, async ({ page, complaints }) => {
       const { url } = await kenya({ reusable: true });
