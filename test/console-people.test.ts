@@ -32,6 +32,10 @@ describe('people in the console', () => {
     const refused = await owner.post(alone, { role: '' });
     assert.equal(refused.status, 400);
     assert.match(refused.text, /An account needs at least one owner\./);
+    for (const unclear of [{}, { role: 'manager' }]) {
+      assert.equal((await owner.post(path, unclear)).status, 400, 'nobody is removed by a form that does not say so');
+      assert.equal((await owner.get(path)).status, 200);
+    }
     assert.equal((await owner.post(path, { role: '' })).location, '/console/team?done=saved');
     assert.equal((await owner.get(path)).status, 404);
   });

@@ -75,9 +75,10 @@ async function memberPage(request: HolderRequest, problem?: string): Promise<Fas
   });
 }
 
-/** No role removes the person. */
+/** An empty role removes the person. A form without one, or with one that is not known, says nothing about that. */
 async function change(request: HolderRequest): Promise<FastifyReply> {
   const role = readRole(fieldOf(request, 'role'));
+  if (role === null && request.form.get('role') !== '') throw new Problem('invalid_params');
   // Removing a member only takes back.
   if (role !== null) requireActive(request);
   const { ctx, holder, t } = request;
