@@ -4,6 +4,7 @@ import type { LinkCountry, Method } from '../catalog/catalog.ts';
 import { predictMethod } from '../catalog/methods.ts';
 import { formatNumber, normaliseNumber } from '../catalog/phone.ts';
 import type { PaymentsContext } from '../payments/context.ts';
+import { MAX_EMAIL_CHARACTERS } from '../platform/email.ts';
 import { type Html, html } from '../platform/html.ts';
 import { MAX_AMOUNT_CHARACTERS } from '../platform/typed-amounts.ts';
 import { operatorTile } from '../ui/components.ts';
@@ -150,13 +151,13 @@ export function detailFields(view: LinkView, draft: FormDraft, errors: FieldMess
   return html`
     <details${errors.has('email') && html` open`}>
       <summary>${t.yourDetails} (${t.optional})</summary>
-      ${detailField('first_name', t.firstName, draft.firstName, html`type="text" autocomplete="given-name"`)}
-      ${detailField('last_name', t.lastName, draft.lastName, html`type="text" autocomplete="family-name"`)}
+      ${detailField('first_name', t.firstName, draft.firstName, html`type="text" maxlength="120" autocomplete="given-name"`)}
+      ${detailField('last_name', t.lastName, draft.lastName, html`type="text" maxlength="120" autocomplete="family-name"`)}
       ${detailField(
         'email',
         t.email,
         draft.email,
-        html`type="email" autocomplete="email"${describedBy('email', errors)}`,
+        html`type="email" maxlength="${MAX_EMAIL_CHARACTERS}" autocomplete="email"${describedBy('email', errors)}`,
         errorLine('email', errors),
       )}
     </details>
@@ -167,7 +168,7 @@ function detailField(name: string, label: string, value: string, attributes: Htm
   return html`
     <div class="field">
       <label for="${name}">${label}</label>
-      <input id="${name}" name="${name}" maxlength="120" value="${value}" ${attributes}>
+      <input id="${name}" name="${name}" value="${value}" ${attributes}>
       ${error}
     </div>
   `;

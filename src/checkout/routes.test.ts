@@ -327,6 +327,17 @@ describe('the hosted page', () => {
     assert.equal(await other.collections(link), 0);
   });
 
+  test('the e-mail address that the business gave is taken whole, however long', async () => {
+    const email = `${'a'.repeat(60)}@${'b'.repeat(60)}.${'c'.repeat(60)}.example.org`;
+    const { path, link } = await kenya({ email });
+    assert.match(await pay(path, { email }), /\/TX_/);
+    const [row] = await gateway.ctx.db.query<{ email: string }>(
+      'select email from checkout_attempts where holder_id = $1 and link_id = $2',
+      [link.holder_id, link.id],
+    );
+    assert.equal(row?.email, email);
+  });
+
   test('the database itself lets only one attempt of a single-use link live', async () => {
     const { path, link } = await kenya();
     await pay(path);

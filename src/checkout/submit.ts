@@ -10,6 +10,7 @@ import type { PaymentEngine } from '../payments/engine.ts';
 import { refOf } from '../payments/transactions.ts';
 import { limitKey } from '../platform/addresses.ts';
 import type { Context } from '../platform/context.ts';
+import { MAX_EMAIL_CHARACTERS } from '../platform/email.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Form, field, formOf } from '../platform/forms.ts';
 import { constantTimeEqual } from '../platform/secrets.ts';
@@ -106,7 +107,7 @@ function readDraft(form: Form): FormDraft {
     amount: field(form, 'amount', MAX_AMOUNT_CHARACTERS + 1),
     firstName: showName(field(form, 'first_name', MAX_TEXT)),
     lastName: showName(field(form, 'last_name', MAX_TEXT)),
-    email: field(form, 'email', MAX_TEXT),
+    email: field(form, 'email', MAX_EMAIL_CHARACTERS + 1),
     notice: null,
   };
 }
