@@ -125,7 +125,15 @@ describe('the console', () => {
     await owner.post('/console/settings/limits', { ...limit, amount: '' });
     await owner.post('/console/settings/blocked', { mobile: '+256772309555', reason: 'stolen SIM' });
     const blocked = await payOut();
-    assert.match(blocked.text, /id="e-mobile">Ce numéro est bloqué/);
+    assert.match(blocked.text, /id="e-mobile">Le numéro \+256772309555 est bloqué/);
+    const csv = 'amount,currency,mobile\n5000,UGX,0772309111\n5000,UGX,0772309555';
+    const checked = (await owner.post('/console/payouts/check', { csv }, french)).text;
+    const order = (name: string) =>
+      new RegExp(`name="${name}" value="([^"]*)"`).exec(checked)?.[1]?.replaceAll('&#61;', '=') ?? '';
+    const fields = { csv, shown: order('shown'), repeats: order('repeats'), once: order('once') };
+    const file = await owner.post('/console/payouts/import', fields, french);
+    assert.equal(file.status, 409);
+    assert.match(file.text, /Le numéro \+256772309555 est bloqué/, 'which of the rows');
     await owner.post('/console/settings/blocked', { mobile: '256772309555', remove: 'yes' });
     assert.equal((await payOut()).status, 303);
   });

@@ -2,6 +2,7 @@
 // confirmation. Rows with errors are given back as a list of their own.
 
 import type { FastifyReply } from 'fastify';
+import { BlockedNumberProblem } from '../payments/payment-limits.ts';
 import {
   type CheckedRow,
   type ColumnProblems,
@@ -29,6 +30,7 @@ import {
   type SimilarPayout,
 } from '../payments/similar-payouts.ts';
 import { writeCsvToRead } from '../platform/csv.ts';
+import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { dataTable } from '../ui/components.ts';
 import { codeBlock, timeTag } from './components.ts';
@@ -295,6 +297,8 @@ function refusalOf(request: HolderRequest, error: unknown): string | null {
     return t.payouts.fileRepeated(at, createdBy, name);
   }
   if (error instanceof RepeatedPayoutsError) return t.payouts.confirmRepeatsFirst;
+  if (error instanceof BlockedNumberProblem) return t.numberBlocked(`+${error.msisdn}`);
+  if (error instanceof Problem && error.code === 'limit_reached') return t.limitReached;
   if (!(error instanceof ShortWalletError)) return null;
   const shortages = error.shortages.map(({ currency, needed, available, missing }) =>
     t.payouts.shortage(

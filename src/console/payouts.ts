@@ -4,6 +4,7 @@
 import type { FastifyReply } from 'fastify';
 import { formatNumber } from '../catalog/phone.ts';
 import { balancesOf, type WalletBalance } from '../ledger/ledger.ts';
+import { BlockedNumberProblem } from '../payments/payment-limits.ts';
 import {
   countWaitingApprovals,
   listPayoutFiles,
@@ -274,8 +275,8 @@ async function create(request: HolderRequest): Promise<FastifyReply> {
     if (error instanceof RepeatedPayoutsError) return shownOnceMore(request, order, error.similar);
     if (error instanceof Problem && error.code === 'limit_reached')
       return newPage(request, { amount: [t.limitReached] }, once);
-    if (error instanceof Problem && error.code === 'number_blocked')
-      return newPage(request, { mobile: [t.numberBlocked] }, once);
+    if (error instanceof BlockedNumberProblem)
+      return newPage(request, { mobile: [t.numberBlocked(`+${error.msisdn}`)] }, once);
     throw error;
   }
 }

@@ -2,6 +2,7 @@
 // those that wait for a second person. The page of one refund is the transaction page.
 
 import type { FastifyReply } from 'fastify';
+import { BlockedNumberProblem } from '../payments/payment-limits.ts';
 import type { Refund } from '../payments/refund-orders.ts';
 import { createRefund, findRefundable, type Refundable } from '../payments/refunds.ts';
 import { refOf, type Transaction } from '../payments/transactions.ts';
@@ -237,7 +238,8 @@ async function orderRefund(request: HolderRequest): Promise<FastifyReply> {
     }
     if (error.code === 'overdraft') return refundPage(request, { amount: [t.refunds.insufficientBalance] });
     if (error.code === 'limit_reached') return refundPage(request, { amount: [t.limitReached] });
-    if (error.code === 'number_blocked') return refundPage(request, { amount: [t.numberBlocked] });
+    if (error instanceof BlockedNumberProblem)
+      return refundPage(request, { amount: [t.numberBlocked(`+${error.msisdn}`)] });
     if (error.details.errors?.as_payout) return refundPage(request, { as_payout: [t.refunds.chooseAsPayout] });
     if (error.details.errors) return refundPage(request, error.details.errors);
     throw error;

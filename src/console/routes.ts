@@ -5,6 +5,7 @@ import cookie from '@fastify/cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Session } from '../holders/members.ts';
 import { recordFailedSignIn } from '../holders/security-events.ts';
+import { BlockedNumberProblem } from '../payments/payment-limits.ts';
 import { Problem } from '../platform/errors.ts';
 import { parseForms } from '../platform/forms.ts';
 import { html, problemText } from '../platform/html.ts';
@@ -305,8 +306,8 @@ function problemPage(problem: Problem, raw: FastifyRequest, reply: FastifyReply)
 }
 
 /** Refusals of which the sentence of the page says everything. */
-function isToldWhole({ code }: Problem): boolean {
-  return code === 'limit_reached' || code === 'number_blocked';
+function isToldWhole(problem: Problem): boolean {
+  return problem.code === 'limit_reached' || problem instanceof BlockedNumberProblem;
 }
 
 /** Messages about the service itself are written for programs; people read their own, in their language. */
@@ -316,7 +317,7 @@ function problemSentence({ t }: ConsoleRequest, problem: Problem): string {
   if (problem.code === 'rate_limited') return t.tooManyAttempts(problem.details.retryAfterSeconds ?? 1);
   if (problem.code === 'number_limited') return t.numberLimited;
   if (problem.code === 'limit_reached') return t.limitReached;
-  if (problem.code === 'number_blocked') return t.numberBlocked;
+  if (problem instanceof BlockedNumberProblem) return t.numberBlocked(`+${problem.msisdn}`);
   return problem.code === 'database_unavailable' || problem.code === 'overloaded' ? t.serviceBusy : problem.message;
 }
 

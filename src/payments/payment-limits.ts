@@ -263,8 +263,18 @@ async function refuseBlocked(
     [holderId, NO_HOLDER, numbers],
   );
   if (!blocked) return;
-  const sentence = `+${blocked.msisdn} is blocked. Nothing is asked of this number, and nothing is sent to it.`;
-  throw new Problem('number_blocked', { errors: { mobile: [sentence] }, ...messageOf(direction) });
+  throw new BlockedNumberProblem(blocked.msisdn, direction);
+}
+
+/** Has the number: among the rows of a file people must know which one it is. */
+export class BlockedNumberProblem extends Problem {
+  readonly msisdn: string;
+
+  constructor(msisdn: string, direction: TransactionDirection) {
+    const sentence = `+${msisdn} is blocked. Nothing is asked of this number, and nothing is sent to it.`;
+    super('number_blocked', { errors: { mobile: [sentence] }, ...messageOf(direction) });
+    this.msisdn = msisdn;
+  }
 }
 
 export type LimitChange = Pick<PaymentLimit, 'direction' | 'subject' | 'currency' | 'day_amount' | 'day_count'>;

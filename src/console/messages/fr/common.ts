@@ -85,7 +85,8 @@ export const common: CommonMessages = {
     `Trop de tentatives. Rien n’a été fait. Réessayez dans ${plural(Math.ceil(seconds / 60), 'minute', 'minutes')}.`,
   limitReached:
     'C’est plus qu’une limite quotidienne du compte ne permet. Rien n’a été fait. Les limites sont dans les paramètres ; elles repartent à minuit, dans le fuseau horaire du compte.',
-  numberBlocked: 'Ce numéro est bloqué. Rien n’a été fait. Un propriétaire ou un administrateur peut le débloquer.',
+  numberBlocked: (number) =>
+    `Le numéro ${number} est bloqué. Rien n’a été fait. Un propriétaire ou un administrateur peut le débloquer.`,
   numberLimited:
     'Ce numéro de téléphone a reçu trop de demandes de paiement. Rien ne lui a été envoyé. Réessayez plus tard.',
   clockSkewed:

@@ -83,7 +83,8 @@ export const common: CommonMessages = {
     `Demasiadas tentativas. Nada foi feito. Tente de novo dentro de ${plural(Math.ceil(seconds / 60), 'minuto', 'minutos')}.`,
   limitReached:
     'É mais do que um limite diário da conta permite. Nada foi feito. Os limites estão nas definições; recomeçam à meia-noite no fuso horário da conta.',
-  numberBlocked: 'Este número está bloqueado. Nada foi feito. Um proprietário ou um administrador pode desbloqueá-lo.',
+  numberBlocked: (number) =>
+    `O número ${number} está bloqueado. Nada foi feito. Um proprietário ou um administrador pode desbloqueá-lo.`,
   numberLimited:
     'Este número de telefone recebeu demasiados pedidos de pagamento. Nada lhe foi enviado. Tente mais tarde.',
   clockSkewed:

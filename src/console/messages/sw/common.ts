@@ -83,7 +83,8 @@ export const common: CommonMessages = {
     `Umejaribu mara nyingi mno. Hakuna kilichofanyika. Jaribu tena baada ya dakika ${Math.ceil(seconds / 60)}.`,
   limitReached:
     'Hii inazidi kikomo cha siku cha akaunti. Hakuna kilichofanyika. Vikomo viko kwenye mipangilio; huanza upya saa sita usiku kwa saa za eneo la akaunti.',
-  numberBlocked: 'Namba hii imezuiwa. Hakuna kilichofanyika. Mmiliki au msimamizi anaweza kuifungulia.',
+  numberBlocked: (number) =>
+    `Namba ${number} imezuiwa. Hakuna kilichofanyika. Mmiliki au msimamizi anaweza kuifungulia.`,
   numberLimited: 'Namba hii ya simu imepokea maombi mengi mno ya malipo. Haikutumiwa kitu. Jaribu tena baadaye.',
   clockSkewed: 'Saa ya seva hii si sahihi, kwa hiyo haihamishi pesa. Hakuna kilichofanyika. Mjulishe msimamizi wako.',
   notFound: 'Haikupatikana',
