@@ -88,12 +88,10 @@ describe('a refund in the console', () => {
     const fields = { once: onceIn((await finance.get(path)).text) };
     const answers = await Promise.all([1, 2].map(() => finance.post(path, fields)));
     answers.push(await finance.post(path, fields));
-    const sent = answers.map(({ status, location }) => [status, /done=(\w+)/.exec(location ?? '')?.[1] ?? '']);
-    assert.deepEqual(sent.sort(), [
-      [303, 'formAlreadySent'],
-      [303, 'formAlreadySent'],
-      [303, 'refundRequested'],
-    ]);
+    const sent = answers.map(({ status, location }) => `${status} ${/done=(\w+)/.exec(location ?? '')?.[1] ?? ''}`);
+    const expected = ['303 refundRequested', '303 formAlreadySent', '303 formAlreadySent'];
+    assert.deepEqual(new Set(sent), new Set(expected));
+    assert.equal(sent.filter((each) => each === expected[0]).length, 1);
     const other = await finance.post(path, { once: '' });
     assert.equal(other.status, 400, 'another form finds nothing left');
   });

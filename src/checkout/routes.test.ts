@@ -174,7 +174,7 @@ describe('the hosted page', () => {
     assert.match((await get(`${attempt}?lang=pt`)).body, /Válido até às \d\d:\d\d \(GMT\)/);
   });
 
-  test('what the address says about a code stays true: no try is lost by half a code, times do not move, a paid page is no error', async () => {
+  test('half a code is no try, times on the page of a code do not move, and a paid page is no error', async () => {
     const ghana = await kenya({ country_id: 16, currency: 'GHS', amount: '25.50' });
     const attempt = await pay(ghana.path, { phone: '0201234567', method: 'VODAFONE_GHA' });
     const page = async (url: string) => (await get(url, ENGLISH)).body;

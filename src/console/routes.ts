@@ -289,7 +289,7 @@ function problemPage(problem: Problem, raw: FastifyRequest, reply: FastifyReply)
       body: html`<main><h1>${problem.message}</h1><p><a href="/console">Console</a></p></main>`,
     });
   const { t } = request;
-  const sentences = isToldWhole(problem) ? [] : Object.values(problem.details.errors ?? {}).flat();
+  const sentences = saysAll(problem) ? [] : Object.values(problem.details.errors ?? {}).flat();
   const page = layoutPage(request, {
     title: problemTitle(request, problem.status),
     body: html`
@@ -306,7 +306,7 @@ function problemPage(problem: Problem, raw: FastifyRequest, reply: FastifyReply)
 }
 
 /** Refusals of which the sentence of the page says everything. */
-function isToldWhole(problem: Problem): boolean {
+function saysAll(problem: Problem): boolean {
   return problem.code === 'limit_reached' || problem instanceof BlockedNumberProblem;
 }
 

@@ -82,7 +82,8 @@ export const common = {
   tooManyAttempts: (seconds: number) =>
     `Too many attempts. Nothing was done. Try again in ${plural(Math.ceil(seconds / 60), 'minute', 'minutes')}.`,
   limitReached:
-    'This is more than a daily limit of the account allows. Nothing was done. Settings shows the limits; they start again at midnight in the time zone of the account.',
+    'This is more than a daily limit of the account allows. Nothing was done. ' +
+    'Settings shows the limits; they start again at midnight in the time zone of the account.',
   numberBlocked: (number: string) =>
     `${number} is blocked. Nothing was done. An owner or an administrator can unblock it.`,
   numberLimited: 'This phone number has had too many payment requests. Nothing was sent to it. Try again later.',

@@ -84,7 +84,8 @@ export const common: CommonMessages = {
   tooManyAttempts: (seconds) =>
     `Trop de tentatives. Rien n’a été fait. Réessayez dans ${plural(Math.ceil(seconds / 60), 'minute', 'minutes')}.`,
   limitReached:
-    'C’est plus qu’une limite quotidienne du compte ne permet. Rien n’a été fait. Les limites sont dans les paramètres ; elles repartent à minuit, dans le fuseau horaire du compte.',
+    'C’est plus qu’une limite quotidienne du compte ne permet. Rien n’a été fait. ' +
+    'Les limites sont dans les paramètres ; elles repartent à minuit, dans le fuseau horaire du compte.',
   numberBlocked: (number) =>
     `Le numéro ${number} est bloqué. Rien n’a été fait. Un propriétaire ou un administrateur peut le débloquer.`,
   numberLimited:

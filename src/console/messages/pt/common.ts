@@ -82,7 +82,8 @@ export const common: CommonMessages = {
   tooManyAttempts: (seconds) =>
     `Demasiadas tentativas. Nada foi feito. Tente de novo dentro de ${plural(Math.ceil(seconds / 60), 'minuto', 'minutos')}.`,
   limitReached:
-    'É mais do que um limite diário da conta permite. Nada foi feito. Os limites estão nas definições; recomeçam à meia-noite no fuso horário da conta.',
+    'É mais do que um limite diário da conta permite. Nada foi feito. ' +
+    'Os limites estão nas definições; recomeçam à meia-noite no fuso horário da conta.',
   numberBlocked: (number) =>
     `O número ${number} está bloqueado. Nada foi feito. Um proprietário ou um administrador pode desbloqueá-lo.`,
   numberLimited:

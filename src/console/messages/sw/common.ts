@@ -82,7 +82,8 @@ export const common: CommonMessages = {
   tooManyAttempts: (seconds) =>
     `Umejaribu mara nyingi mno. Hakuna kilichofanyika. Jaribu tena baada ya dakika ${Math.ceil(seconds / 60)}.`,
   limitReached:
-    'Hii inazidi kikomo cha siku cha akaunti. Hakuna kilichofanyika. Vikomo viko kwenye mipangilio; huanza upya saa sita usiku kwa saa za eneo la akaunti.',
+    'Hii inazidi kikomo cha siku cha akaunti. Hakuna kilichofanyika. ' +
+    'Vikomo viko kwenye mipangilio; huanza upya saa sita usiku kwa saa za eneo la akaunti.',
   numberBlocked: (number) =>
     `Namba ${number} imezuiwa. Hakuna kilichofanyika. Mmiliki au msimamizi anaweza kuifungulia.`,
   numberLimited: 'Namba hii ya simu imepokea maombi mengi mno ya malipo. Haikutumiwa kitu. Jaribu tena baadaye.',
