@@ -57,8 +57,8 @@ export const MUTATIONS: Mutation[] = [
   {
     rule: 'I30: after a restore the operator is asked first',
     file: 'src/commands/finish-restore.ts',
-    code: 'askedFirst: await requeryAfterRestore(tx, at)',
-    instead: 'askedFirst: 0',
+    code: 'const askedFirst = await requeryAfterRestore(tx, at);',
+    instead: 'const askedFirst = 0;',
   },
   {
     rule: 'I31: the rows of a file are ordered once',
