@@ -1,7 +1,6 @@
 // What is under way, oldest first: for what comes and goes with every request. A Map or a Set would do, but V8 keeps what went through
 // them: when one of them gets a new table, the table before points to it, and once one table is old, all that follow survive with
-// everything they ever held until the whole heap is marked. A third of that work was due to a handful of maps. Entries of this list
-// point to nothing any more when they have ended.
+// everything they ever held until the whole heap is marked. Entries of this list point to nothing any more when they have ended.
 
 export class UnderWay<Item> {
   #oldest: Entry<Item> | null = null;
