@@ -101,6 +101,10 @@ export async function sendDelivery(
   return { at, signature, result };
 }
 
+function identityOf({ eventId, holderId, integrationId, origin, url }: PendingDelivery) {
+  return { eventId, holderId, integrationId, origin, url };
+}
+
 /** What the answer means for the delivery. The health of the receiver is not known here. */
 export function readAnswer(
   delivery: PendingDelivery,
@@ -115,11 +119,7 @@ export function readAnswer(
   const retryAfterMs = answer ? readRetryAfter(answer.headers['retry-after'], at) : null;
   const retry = { attempts, startedAt: delivery.startedAt, at, retryAfterMs };
   return {
-    eventId: delivery.eventId,
-    holderId: delivery.holderId,
-    integrationId: delivery.integrationId,
-    origin: delivery.origin,
-    url: delivery.url,
+    ...identityOf(delivery),
     at,
     number: isProbe ? 0 : attempts,
     delivered,
@@ -139,11 +139,7 @@ export function readAnswer(
 /** The result of a delivery that was not sent, because its address is gone: it waits with the others of that address. */
 export function heldBack(delivery: PendingDelivery, at: Date): DeliveryResult {
   return {
-    eventId: delivery.eventId,
-    holderId: delivery.holderId,
-    integrationId: delivery.integrationId,
-    origin: delivery.origin,
-    url: delivery.url,
+    ...identityOf(delivery),
     at,
     number: 0,
     delivered: false,
