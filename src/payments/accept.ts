@@ -210,7 +210,7 @@ const KEY_TYPES = { key: 'text', operation: 'text', params_hash: 'bytea', answer
 
 /**
  * What a batch may need besides the payments themselves. An insert without rows still takes the database a tenth of a millisecond,
- * and an array of nothing two microseconds here and there.
+ * and an array of nulls is written here and read there.
  */
 type Parts = { readonly keys: boolean; readonly prompts: boolean; readonly references: boolean };
 
