@@ -22,8 +22,8 @@ import { SEED_SETTINGS, writePaymentRows } from './payment-rows.ts';
 const ROUNDS = 3;
 const DAYS = 730;
 const READS = 3_000;
-/** The first ones open connections and compile code; each of few clicks would be among the slowest hundredth. */
-const WARMING = 30;
+/** Before they are measured: the first ones open connections, and V8 compiles code for as long as it is new. */
+const WARMING_SECONDS = 10;
 const SAMPLED = 1_000;
 /** The last batches of a burst, the seal on the ledger's newest block and the like. */
 const SETTLE_MS = 10_000;
@@ -39,6 +39,8 @@ const RATES: Record<string, { count: number; rate: number; connections: number }
   [TRANSACTIONS]: { count: 300, rate: 10, connections: 4 },
 };
 const REQUESTS = { count: READS, rate: 300, connections: CONNECTIONS };
+/** For the warming and for what is measured. */
+const ENOUGH = READS + REQUESTS.rate * WARMING_SECONDS;
 const LISTED = 50;
 
 type History = { readonly rows: number; readonly seconds: number };
@@ -143,11 +145,11 @@ async function measureReads(bench: Bench): Promise<Reads> {
   return {
     status: await readP99(
       STATUS,
-      signRequests([first], WARMING + READS, STATUS, (index) => ({ id: ref(index) })),
+      signRequests([first], ENOUGH, STATUS, (index) => ({ id: ref(index) })),
     ),
     balance: await readP99(
       BALANCE,
-      signRequests([first], WARMING + READS, BALANCE, () => ({})),
+      signRequests([first], ENOUGH, BALANCE, () => ({})),
     ),
     'latest 50 links': await readP99(LINKS, await linkRequests(bench, first)),
     'latest 50 transactions': await readP99(TRANSACTIONS, await pageRequests(bench, first)),
@@ -237,14 +239,15 @@ async function pageRequests({ ctx }: Bench, { holderId }: Merchant): Promise<Buf
 
 function getRequests(path: string, header: string): Buffer[] {
   const head = Buffer.from(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${PORT}\r\n${header}\r\n\r\n`);
-  return Array.from({ length: WARMING + READS }, () => head);
+  return Array.from({ length: ENOUGH }, () => head);
 }
 
 async function readP99(path: string, requests: Buffer[]): Promise<number> {
   const { count, rate, connections } = RATES[path] ?? REQUESTS;
   say(`${count} reads of ${path}`);
-  await offer(path, WARMING, { connections, rate, requests: requests.slice(0, WARMING) });
-  const measured = requests.slice(WARMING, WARMING + count);
+  const warming = rate * WARMING_SECONDS;
+  await offer(path, warming, { connections, rate, requests: requests.slice(0, warming) });
+  const measured = requests.slice(warming, warming + count);
   const latencies = await offer(path, count, { connections, rate, requests: measured });
   return percentile(latencies, 0.99);
 }
