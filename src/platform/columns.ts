@@ -19,6 +19,10 @@ export type Columns<Row> = {
   readonly rows: string;
   /** One array a column, in the order of the parameters, each as the text that PostgreSQL reads. */
   arrays(rows: readonly Row[]): string[];
+  /** One row, whose parameters are plain values: "select $2::bigint as holder_id, $3::text as state". The planner sees through it. */
+  readonly row: string;
+  /** The values of one row, in the order of the parameters. */
+  values(row: Row): (string | Buffer | null)[];
 };
 
 /** `firstParameter` is the number of the first array parameter; plain parameters stand before it. */
@@ -34,7 +38,19 @@ export function columns<Row>(firstParameter: number, specs: Record<string, Colum
     parameters,
     rows: `unnest(${parameters}) as input (${names})`,
     arrays: (rows) => list.map((column) => arrayText(rows, column.value)),
+    row: `select ${list.map(({ name, type }, index) => `$${firstParameter + index}::${type} as ${name}`).join(', ')}`,
+    values: (row) => list.map((column) => parameterOf(column.value(row))),
   };
+}
+
+/** As the driver sends it without looking at it again. */
+function parameterOf(value: unknown): string | Buffer | null {
+  if (value === null || value === undefined) return null;
+  if (typeof value === 'string') return value;
+  if (typeof value !== 'object') return String(value as bigint | number | boolean);
+  if (value instanceof Date) return value.toISOString();
+  if (value instanceof Uint8Array) return Buffer.isBuffer(value) ? value : Buffer.from(value);
+  return JSON.stringify(value);
 }
 
 /**
