@@ -1,5 +1,5 @@
-// Options of V8 for processes that run for long. Node takes the second one neither from NODE_OPTIONS nor from a worker's options,
-// so a process sets them itself as it starts.
+// Options of V8 for processes that run for long. Node does not accept the second one in NODE_OPTIONS, so a process sets them itself
+// as it starts.
 
 /**
  * V8 collects garbage when the heap has grown by so much since the last time. By itself it lets a heap of 50 MB grow to 150 MB

@@ -300,7 +300,7 @@ function prepare(name: string, parts: Parts, isDistributed = false): WriteStatem
   return { input, statement: { name, text: writeStatement(rows, parts, isDistributed) } };
 }
 
-/** The same for one payment. At most times nobody else asks in the same moment, and without arrays the database takes less time. */
+/** The same for one payment: most of the time nobody else asks at the same moment, and without arrays the database is faster. */
 function prepareOne(name: string, parts: Parts): WriteStatement {
   const input = inputOf(parts);
   return { input, statement: { name, text: writeStatement(`not materialized (${input.row})`, parts) } };
@@ -326,10 +326,11 @@ type Query = { readonly statement: { name: string; text: string }; readonly para
 
 function queryFor(tx: Tx, rows: readonly AcceptedRow[]): Query {
   const [first] = rows;
+  const isDistributed = tx.isDistributed?.() ?? false;
   const name = nameOf(partsOf(rows));
-  const one = rows.length === 1 && !tx.isDistributed?.() ? WRITE_ONE.get(name) : undefined;
+  const one = rows.length === 1 && !isDistributed ? WRITE_ONE.get(name) : undefined;
   if (one && first) return { statement: one.statement, parameters: one.input.values(first) };
-  const { statement, input } = (tx.isDistributed?.() ? undefined : WRITE.get(name)) ?? WRITE_ON_SERVERS;
+  const { statement, input } = (isDistributed ? undefined : WRITE.get(name)) ?? WRITE_ON_SERVERS;
   return { statement, parameters: input.arrays(rows) };
 }
 
