@@ -72,8 +72,9 @@ describe('batches of accepted collections', () => {
       `select (select count(*) from payment_jobs where transaction_id = any ($1)) as jobs,
               (select count(*) from payment_instructions where transaction_id = any ($1)) as "references",
               (select count(*) from number_limits where prompt_ids && $1::uuid[]) as prompts,
-              (select count(*) from idempotency_keys where key = any ($2)) as keys`,
-      [ids, requests.map((request) => request.key)],
+              (select count(*) from idempotency_keys where key = any ($2)) as keys,
+              (select count(*) from spent_signatures where signature = any ($3) and signed_at = $4) as signatures`,
+      [ids, requests.map(({ key }) => key), requests.map(({ signature }) => signature), ctx.clock.now()],
     );
     const all = BigInt(count);
     assert.deepEqual(written, {
@@ -81,6 +82,7 @@ describe('batches of accepted collections', () => {
       references: references ? all : 0n,
       prompts: prompts ? all : 0n,
       keys: keys ? all : 0n,
+      signatures: all,
     });
 
     const again = await Promise.all(
