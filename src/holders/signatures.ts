@@ -25,8 +25,17 @@ const SPEND = {
          on conflict do nothing returning signature`,
 };
 
+/** For one alone, which needs no arrays. */
+const SPEND_ONE = {
+  name: 'spend_one_signature',
+  text: 'insert into spent_signatures (signed_at, signature) values ($1, $2) on conflict do nothing returning true as fresh',
+};
+
 /** Marks signatures as used. Returns for each, in order, whether it was new. */
 export async function spendSignatures(tx: Tx, signatures: SpentSignature[]): Promise<boolean[]> {
+  const [first] = signatures;
+  if (first && signatures.length === 1)
+    return [(await tx.query(SPEND_ONE, [first.signedAt, first.signature])).length > 0];
   const rows = await tx.query<{ signature: Buffer }>(SPEND, [
     signatures.map((entry) => entry.signedAt),
     signatures.map((entry) => entry.signature),

@@ -13,6 +13,7 @@ import { SERVICE_ROLE, TENANT_ROLE } from './database-roles.ts';
 import { clientOf, connectClient, DatabaseServers } from './database-servers.ts';
 import { asRole, isPooled } from './database-url.ts';
 import { Problem } from './errors.ts';
+import { type KnownColumns, type Preamble, sendPrepared } from './prepared-query.ts';
 import { createReachable } from './reachable.ts';
 
 const STATEMENT_TIMEOUT_MS = 8_000;
@@ -114,7 +115,7 @@ export function connectDatabase(options: DatabaseOptions): Database {
         busyAsProblem(() =>
           mayChange(statement)
             ? runStatement(shared, statement, values)
-            : runStatement(shared, ofHolder(statement), values, { begin: beginForHolder(holderId) }),
+            : runStatement(shared, ofHolder(statement), values, forOneHolder(holderId)),
         ),
     }),
     commitState: () => shared.commits.check(),
@@ -131,6 +132,7 @@ type Shared = {
   connect: () => Promise<pg.PoolClient>;
   commits: CommitWatch;
   counters: Database['counters'];
+  columns: KnownColumns;
   /** What every transaction begins with, because its connection cannot keep it; null: the connection is ours and does. */
   settings: string | null;
   /** Connections whose last commit was acknowledged by this server but not by the standby. */
@@ -182,7 +184,8 @@ function openPool(options: DatabaseOptions): Shared {
   );
   const settings = pooled ? settingsOf(role, timeouts) : null;
   const counters = { statements: 0, commits: 0 };
-  return { pool, connect: createReachable(pool, servers), commits, doubtful, settings, isDistributed: null, counters };
+  const connect = createReachable(pool, servers);
+  return { pool, connect, commits, doubtful, columns: new WeakMap(), settings, isDistributed: null, counters };
 }
 
 /** `set local`: they end with the transaction, so the next that is lent the connection has none of them. */
@@ -226,7 +229,7 @@ async function borrow(shared: Shared): Promise<Session> {
         shared.commits.require();
         hasChanged = true;
       }
-      return (await send<R>(shared, client, statement, values)).rows;
+      return await send<R>(shared, client, statement, values);
     },
     end: () => {
       hasEnded = true;
@@ -239,12 +242,20 @@ function mayChange(statement: Statement): boolean {
   return CHANGES.test(typeof statement === 'string' ? statement : statement.text);
 }
 
-function send<R extends object>(shared: Shared, client: pg.PoolClient, statement: Statement, values?: unknown[]) {
+async function send<R extends object>(
+  shared: Shared,
+  client: pg.PoolClient,
+  statement: Statement,
+  values?: unknown[],
+  preamble: Preamble | null = null,
+): Promise<R[]> {
   shared.counters.statements++;
-  const { name, text }: { name?: string; text: string } =
+  const { name = '', text }: { name?: string; text: string } =
     typeof statement === 'string' ? { text: statement } : statement;
-  const query = name === undefined || shared.settings !== null ? { text } : { name, text };
-  return client.query<R>(values ? { ...query, values } : query);
+  // Several statements in one text have no parameters, and only this way of sending takes them.
+  if (shared.settings !== null || (name === '' && !values && !preamble))
+    return (await client.query<R>({ text, values })).rows;
+  return await sendPrepared<R>(shared.columns, client, { name, text }, values ?? [], preamble);
 }
 
 async function runTransaction<T>(shared: Shared, work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -284,20 +295,26 @@ async function runTransaction<T>(shared: Shared, work: (tx: Tx) => Promise<T>): 
 
 /** What is special about the transaction of one statement. */
 type Manner = {
-  /** Left out: the statement is a transaction by itself, where the connection keeps its settings. */
+  /** Its settings. Left out: the statement is a transaction by itself, where the connection keeps its settings. */
+  preamble?: Preamble;
+  /** The same for a connection that is lent for one transaction. */
   begin?: readonly [begin: string, more: string];
   /** Its commit waits for nothing, so it is not watched. */
   isUnflushed?: true;
 };
 
-const UNFLUSHED: Manner = { begin: ['begin', 'set local synchronous_commit = off'], isUnflushed: true };
+const UNFLUSHED: Manner = {
+  preamble: { name: 'unflushed', text: `select set_config('synchronous_commit', 'off', true)`, values: [] },
+  begin: ['begin', 'set local synchronous_commit = off'],
+  isUnflushed: true,
+};
 
 /** One statement, which is a transaction by itself. */
 async function runStatement<R extends object>(
   shared: Shared,
   statement: Statement,
   values?: unknown[],
-  { begin, isUnflushed }: Manner = {},
+  { preamble, begin, isUnflushed }: Manner = {},
 ): Promise<R[]> {
   const changes = mayChange(statement);
   const isWatched = changes && !isUnflushed;
@@ -306,10 +323,10 @@ async function runStatement<R extends object>(
   let broken: Error | undefined;
   try {
     const answer =
-      begin || shared.settings !== null
-        ? sendBetween<R>(shared, client, beginWith(shared, begin?.[0], begin?.[1]), statement, values)
-        : send<R>(shared, client, statement, values);
-    const { rows } = await (isWatched ? shared.commits.watch(answer) : answer);
+      shared.settings === null
+        ? send<R>(shared, client, statement, values, preamble)
+        : sendBetween<R>(shared, client, beginWith(shared, begin?.[0], begin?.[1]), statement, values);
+    const rows = await (isWatched ? shared.commits.watch(answer) : answer);
     refuseDoubt(shared, client);
     shared.counters.commits++;
     if (changes) noteCommit();
@@ -333,7 +350,7 @@ async function sendBetween<R extends object>(
   begin: string,
   statement: Statement,
   values?: unknown[],
-): Promise<pg.QueryResult<R>> {
+): Promise<R[]> {
   const sent = [client.query(begin), send<R>(shared, client, statement, values), client.query('commit')] as const;
   const [begun, answer, ended] = await Promise.allSettled(sent);
   // In this order: an answer that was not given under the settings of the transaction is never used.
@@ -344,8 +361,16 @@ async function sendBetween<R extends object>(
 }
 
 /** The role and the holder end with the transaction, so the connection goes back to the pool as the service's. */
-const beginForHolder = (holderId: bigint) =>
-  ['begin read only', `set local role ${TENANT_ROLE}; set local simbi.holder_id = '${BigInt(holderId)}'`] as const;
+const forOneHolder = (holderId: bigint): Manner => ({
+  preamble: { ...AS_HOLDER, values: [String(holderId)] },
+  begin: ['begin read only', `set local role ${TENANT_ROLE}; set local simbi.holder_id = '${BigInt(holderId)}'`],
+});
+
+const AS_HOLDER = {
+  name: 'as_holder',
+  text: `select set_config('transaction_read_only', 'on', true), set_config('simbi.holder_id', $1, true),
+                set_config('role', '${TENANT_ROLE}', true)`,
+};
 
 /** Under a name of its own: a prepared statement is planned again when another role uses it. */
 function ofHolder(statement: Statement): Statement {
