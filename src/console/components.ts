@@ -40,9 +40,9 @@ export function exactTimeTag(request: ConsoleRequest, moment: Date): Html {
 /** "14:31" today, "14 Nov, 14:31" this year, "14 Nov 2025, 14:31" before. */
 export function shortTime(request: ConsoleRequest, moment: Date): string {
   const zone = zoneOf(request);
-  const now = request.ctx.clock.now();
-  const day = (at: Date) => dayIn(zone, at);
-  const kind = day(moment) === day(now) ? 'time' : day(moment).slice(0, 4) === day(now).slice(0, 4) ? 'day' : 'year';
+  const today = dayIn(zone, request.ctx.clock.now());
+  const day = dayIn(zone, moment);
+  const kind = day === today ? 'time' : day.slice(0, 4) === today.slice(0, 4) ? 'day' : 'year';
   return dateTimeFormat(request, zone, kind).format(moment);
 }
 

@@ -55,22 +55,24 @@ export function transactionTable(
       { label: t.amount, right: true, phone: 'amount' },
       { label: t.transactions.time, right: true },
     ],
-    rows.map((row) => [
-      customer(request, row, names.get(row.id)?.name ?? row.payee),
-      purposeOf(request, row, names.get(row.id)?.purpose),
-      transactionStatus(request, row),
-      signedMoney(request, row),
-      timeTag(request, row.created_at),
-    ]),
+    rows.map((row) => {
+      const time = timeTag(request, row.created_at);
+      return [
+        customer(request, row, names.get(row.id)?.name ?? row.payee, time),
+        purposeOf(request, row, names.get(row.id)?.purpose),
+        transactionStatus(request, row),
+        signedMoney(request, row),
+        time,
+      ];
+    }),
   );
 }
 
 /** Who paid or was paid, with the number as people say it. The link covers the row. */
-function customer(request: HolderRequest, row: Transaction, name: string | null): Html {
+function customer(request: HolderRequest, row: Transaction, name: string | null, time: Html | false): Html {
   const method = methodName(request, row.method);
   const number = spokenNumber(row) ?? method;
   const link = html`<a class="row-link" href="/console/transactions/${refOf(row)}"><bdi>${name ?? number}</bdi></a>`;
-  const time = timeTag(request, row.created_at);
   // The tile tells the operator; on a phone there is only room for what is more.
   const second =
     name === null
