@@ -8,7 +8,7 @@ import { COMMAND_LINE } from '../src/holders/audit.ts';
 import { createLink } from '../src/links/links.ts';
 import { createRefund } from '../src/payments/refunds.ts';
 import { topUpSandbox } from '../src/payments/sandbox-top-up.ts';
-import type { Database, Statement } from '../src/platform/db.ts';
+import { connectDatabase, type Database, DISTRIBUTED_MARK, type Statement } from '../src/platform/db.ts';
 import { createServices, type Services } from '../src/services.ts';
 import { type Client, createClient, PATHS, ugandanCollection } from './client.ts';
 import { addPerson, signIn, visitor } from './console-harness.ts';
@@ -139,6 +139,29 @@ describe('row-level security', () => {
     }
     const [inside] = await own.query<{ name: string; holder: string }>(who);
     assert.deepEqual(inside, { name: 'simbi_tenant', holder: String(ours.client.shop.holderId) });
+  });
+
+  test('in a distributed store a holder is set by `set local` after a begin, which Citus passes on to its servers', async () => {
+    const { ctx } = gateway;
+    const way = `select current_user::text as name, current_setting('simbi.holder_id') as holder,
+                        exists (select from pg_prepared_statements where name = 'as_holder') as "isPreamble"`;
+    const { holderId } = ours.client.shop;
+    const readWay = async () => {
+      const db = connectDatabase({ url: ctx.databaseUrl, poolSize: 1 });
+      try {
+        return await db.forHolder(holderId).query(way);
+      } finally {
+        await db.close();
+      }
+    };
+    const asHolder = { name: 'simbi_tenant', holder: String(holderId) };
+    assert.deepEqual(await readWay(), [{ ...asHolder, isPreamble: true }]);
+    await ctx.ownerDb.query(`create function ${DISTRIBUTED_MARK}() returns boolean language sql as 'select true'`);
+    try {
+      assert.deepEqual(await readWay(), [{ ...asHolder, isPreamble: false }]);
+    } finally {
+      await ctx.ownerDb.query(`drop function ${DISTRIBUTED_MARK}()`);
+    }
   });
 
   /** A second set of services and routes on the same database, whose holders read with `scoped`. */

@@ -297,7 +297,7 @@ async function runTransaction<T>(shared: Shared, work: (tx: Tx) => Promise<T>): 
 type Manner = {
   /** Its settings. Left out: the statement is a transaction by itself, where the connection keeps its settings. */
   preamble?: Preamble;
-  /** The same for a connection that is lent for one transaction. */
+  /** The same for a connection that is lent for one transaction, and for a distributed store. */
   begin?: readonly [begin: string, more: string];
   /** Its commit waits for nothing, so it is not watched. */
   isUnflushed?: true;
@@ -322,10 +322,11 @@ async function runStatement<R extends object>(
   const { client } = await borrow(shared);
   let broken: Error | undefined;
   try {
-    const answer =
-      shared.settings === null
-        ? send<R>(shared, client, statement, values, preamble)
-        : sendBetween<R>(shared, client, beginWith(shared, begin?.[0], begin?.[1]), statement, values);
+    // To the servers of a distributed store Citus passes on `set local` after a begin, and nothing else.
+    const isBetween = shared.settings !== null || (begin !== undefined && shared.isDistributed === true);
+    const answer = isBetween
+      ? sendBetween<R>(shared, client, beginWith(shared, begin?.[0], begin?.[1]), statement, values)
+      : send<R>(shared, client, statement, values, preamble);
     const rows = await (isWatched ? shared.commits.watch(answer) : answer);
     refuseDoubt(shared, client);
     shared.counters.commits++;
