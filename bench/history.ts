@@ -22,8 +22,8 @@ import { SEED_SETTINGS, writePaymentRows } from './payment-rows.ts';
 const ROUNDS = 3;
 const DAYS = 730;
 const READS = 3_000;
-/** Before they are measured: the first ones open connections, and V8 compiles code for as long as it is new. */
-const WARMING_SECONDS = 30;
+/** Before they are measured: the first ones open connections, and V8 compiles for most of a minute what they run through. */
+const WARMING_SECONDS = 60;
 const SAMPLED = 1_000;
 /** The last batches of a burst, the seal on the ledger's newest block and the like. */
 const SETTLE_MS = 10_000;
