@@ -144,6 +144,7 @@ describe('row-level security', () => {
   test('in a distributed store a holder is set by `set local` after a begin, which Citus passes on to its servers', async () => {
     const { ctx } = gateway;
     const way = `select current_user::text as name, current_setting('simbi.holder_id') as holder,
+                        current_setting('transaction_read_only') as "readOnly",
                         exists (select from pg_prepared_statements where name = 'as_holder') as "isPreamble"`;
     const { holderId } = ours.client.shop;
     const readWay = async () => {
@@ -154,7 +155,7 @@ describe('row-level security', () => {
         await db.close();
       }
     };
-    const asHolder = { name: 'simbi_tenant', holder: String(holderId) };
+    const asHolder = { name: 'simbi_tenant', holder: String(holderId), readOnly: 'on' };
     assert.deepEqual(await readWay(), [{ ...asHolder, isPreamble: true }]);
     await ctx.ownerDb.query(`create function ${DISTRIBUTED_MARK}() returns boolean language sql as 'select true'`);
     try {
