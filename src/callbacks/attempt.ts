@@ -1,6 +1,6 @@
 // One attempt to deliver an event: sign, send, and read the answer. Nothing is written here.
 
-import type { KeyObject } from 'node:crypto';
+import type { HmacKey } from '../platform/hmac.ts';
 import { publicId } from '../platform/ids.ts';
 import type { Outbound, OutboundResult } from '../platform/outbound.ts';
 import type { ClaimedRow } from './claim.ts';
@@ -81,7 +81,7 @@ export async function sendDelivery(
   outbound: Pick<Outbound, 'request'>,
   secrets: readonly string[],
   delivery: PendingDelivery,
-  options: { at: Date; timeoutMs: number; head?: string | null; toKey: (secret: string) => KeyObject },
+  options: { at: Date; timeoutMs: number; head?: string | null; toKey: (secret: string) => HmacKey },
 ): Promise<SentDelivery> {
   const { at, timeoutMs, head, toKey } = options;
   const seconds = Math.floor(at.getTime() / 1_000);

@@ -1,12 +1,12 @@
 // Signature checks: every check of a signed request in the order of the contract, each with its result, and the first
 // difference between two texts. They say what was signed instead, and never reveal the correct signature.
 
-import { createHmac, type KeyObject } from 'node:crypto';
 import { canonicalEnvelope } from '../holders/envelope.ts';
 import { findLiveIntegration, isAddressAllowed, type LiveIntegration, type LiveKey } from '../holders/integrations.ts';
 import { isSignatureSpent } from '../holders/signatures.ts';
 import { canonicalJson } from '../platform/canonical-json.ts';
 import type { Context } from '../platform/context.ts';
+import { HmacKey } from '../platform/hmac.ts';
 import { constantTimeEqual } from '../platform/secrets.ts';
 import { JsonError, type JsonObject, type JsonValue, parseStrictJson } from '../platform/strict-json.ts';
 
@@ -162,12 +162,8 @@ function textOf(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : '';
 }
 
-function digest(key: KeyObject | string, text: string): Buffer {
-  return createHmac('sha256', key).update(text).digest();
-}
-
-function matches(key: KeyObject | string, text: string, signature: string): boolean {
-  return /^[0-9a-f]{64}$/.test(signature) && constantTimeEqual(digest(key, text), Buffer.from(signature, 'hex'));
+function matches(key: HmacKey, text: string, signature: string): boolean {
+  return /^[0-9a-f]{64}$/.test(signature) && constantTimeEqual(key.sign(text), Buffer.from(signature, 'hex'));
 }
 
 /** Which of the usual mistakes explains the signature. */
@@ -182,14 +178,14 @@ function findMistake(
   const signs = (text: string) => integration.keys.some(({ secret }) => matches(secret, text, hex));
   if (signature !== hex && signs(ours)) return 'upper_case';
   const bytes = Buffer.from(signature, 'base64');
-  if (integration.keys.some(({ secret }) => constantTimeEqual(digest(secret, ours), bytes))) return 'base64';
+  if (integration.keys.some(({ secret }) => constantTimeEqual(secret.sign(ours), bytes))) return 'base64';
   if (!/^[0-9a-f]{64}$/i.test(signature)) return 'not_hex';
   if (input.ownString !== '' && signs(input.ownString)) return 'own_string';
   if (signs(withoutSignature(input.body)) || signs(input.body.trim())) return 'as_sent';
   if (signs(canonicalJson(body)) || signs(canonicalJson({ ...body, signature: '' }))) return 'with_signature';
   const { params } = body;
   if (isObject(params) && (signs(canonicalJson(params)) || signs(JSON.stringify(params)))) return 'params_only';
-  if (integration.callbackSecrets.some((secret) => matches(secret, ours, hex))) return 'callback_secret';
+  if (integration.callbackSecrets.some((secret) => matches(new HmacKey(secret), ours, hex))) return 'callback_secret';
   return 'unknown';
 }
 

@@ -1,13 +1,13 @@
 // The signed envelope: authenticates the integration and checks that the request is fresh and not a replay.
 // Every signed endpoint goes through `handleSigned`, so the order of the checks exists once.
 
-import { createHmac, type KeyObject } from 'node:crypto';
 import Type, { type Static } from 'typebox';
 import { refreshCaches } from '../platform/cache.ts';
 import { canonicalJson } from '../platform/canonical-json.ts';
 import { isoMicroseconds } from '../platform/clock.ts';
 import { type Context, forHolder } from '../platform/context.ts';
 import { Problem, type ProblemCode } from '../platform/errors.ts';
+import { HmacKey } from '../platform/hmac.ts';
 import { rateLimitHeaders, tooManyRequests } from '../platform/http.ts';
 import { findLastRestore } from '../platform/restores.ts';
 import { findMissingScope, missingScopeMessage } from '../platform/scopes.ts';
@@ -90,8 +90,9 @@ export function canonicalEnvelope(body: JsonObject): string {
   return canonicalJson(signed);
 }
 
-export function signatureOf(secret: KeyObject | string, body: JsonObject): string {
-  return createHmac('sha256', secret).update(canonicalEnvelope(body)).digest('hex');
+export function signatureOf(secret: HmacKey | string, body: JsonObject): string {
+  const key = typeof secret === 'string' ? new HmacKey(secret) : secret;
+  return key.sign(canonicalEnvelope(body)).toString('hex');
 }
 
 /**
@@ -196,7 +197,7 @@ async function verifyAgainst(
 /** The key whose signature this is. Every live key is tried, so that the response time does not reveal which one matched. */
 function findSigningKey(integration: LiveIntegration, canonical: string, claimed: Buffer | null): LiveKey | null {
   const matches = integration.keys.filter(({ secret }) => {
-    const expected = createHmac('sha256', secret).update(canonical).digest();
+    const expected = secret.sign(canonical);
     return claimed !== null && constantTimeEqual(expected, claimed);
   });
   return matches[0] ?? null;

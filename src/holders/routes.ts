@@ -1,6 +1,5 @@
 // The operations about credentials: exchange them for a token, list and end tokens, and sign an envelope.
 
-import { createHmac } from 'node:crypto';
 import { isoMicroseconds } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
 import { Problem, suspendedMessage } from '../platform/errors.ts';
@@ -9,7 +8,7 @@ import { randomSecret } from '../platform/ids.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 import { createReader, refuse } from '../platform/validation.ts';
 import { requireTokenCaller } from './authentication.ts';
-import { canonicalEnvelope } from './envelope.ts';
+import { signatureOf } from './envelope.ts';
 import { SignatureAnswer, SignatureRequest, TokenAnswer, TokenRequest } from './schemas.ts';
 import { tokenRoutes } from './token-routes.ts';
 import { exchangeCredentials, type TokenCaller } from './tokens.ts';
@@ -112,6 +111,6 @@ function signFor(ctx: Context, { integration, key }: TokenCaller, body: unknown)
   if (timestamp > now + ctx.config.signatureToleranceSeconds) throw new Problem('timestamp_out_of_range');
   const salt = fields.salt ?? randomSecret(16);
   const unsigned: JsonObject = { ...rest, timestamp, salt };
-  const signature = createHmac('sha256', key.secret).update(canonicalEnvelope(unsigned)).digest('hex');
+  const signature = signatureOf(key.secret, unsigned);
   return { signature, timestamp, salt, envelope: { ...unsigned, signature } };
 }

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { createHmac, randomBytes } from 'node:crypto';
+import { test } from 'node:test';
+import { inspect } from 'node:util';
+import { HmacKey } from './hmac.ts';
+
+/** RFC 4231: the fifth case is about shortened signatures, which are not made here. */
+const CASES = [
+  {
+    key: Buffer.alloc(20, 0x0b),
+    data: Buffer.from('Hi There'),
+    signature: 'b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7',
+  },
+  {
+    key: Buffer.from('Jefe'),
+    data: Buffer.from('what do ya want for nothing?'),
+    signature: '5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843',
+  },
+  {
+    key: Buffer.alloc(20, 0xaa),
+    data: Buffer.alloc(50, 0xdd),
+    signature: '773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe',
+  },
+  {
+    key: Buffer.from(Array.from({ length: 25 }, (_, index) => index + 1)),
+    data: Buffer.alloc(50, 0xcd),
+    signature: '82558a389a443c0ea4cc819899f2083a85f0faa3e578f8077a2e3ff46729665b',
+  },
+  {
+    key: Buffer.alloc(131, 0xaa),
+    data: Buffer.from('Test Using Larger Than Block-Size Key - Hash Key First'),
+    signature: '60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54',
+  },
+];
+
+test('signatures are those of RFC 4231', () => {
+  for (const { key, data, signature } of CASES) assert.equal(new HmacKey(key).sign(data).toString('hex'), signature);
+});
+
+test('signatures are those of node:crypto, for keys and texts of every length', () => {
+  for (let length = 0; length <= 300; length++) {
+    const [key, data] = [randomBytes(length % 140), randomBytes(length)];
+    const right = createHmac('sha256', key).update(data).digest();
+    assert.deepEqual(new HmacKey(key).sign(data), right);
+  }
+});
+
+test('texts are signed as UTF-8, and so is a secret', () => {
+  const [secret, text] = ['clé secrète', 'Jogoo – 鶏 🐓'];
+  const right = createHmac('sha256', secret).update(text).digest('hex');
+  assert.equal(new HmacKey(secret).sign(text).toString('hex'), right);
+  assert.equal(new HmacKey(Buffer.from(secret)).sign(Buffer.from(text)).toString('hex'), right);
+});
+
+test('a key signs the same again, whatever it signed between', () => {
+  const key = new HmacKey('secret');
+  const first = key.sign('one');
+  assert.notDeepEqual(key.sign('two'), first);
+  assert.deepEqual(key.sign('one'), first);
+});
+
+test('a key shows nothing of its secret', () => {
+  const key = new HmacKey('a secret of ours');
+  assert.equal(JSON.stringify({ key }), '{"key":{}}');
+  assert.equal(inspect(key, { showHidden: true, depth: 9 }), 'HmacKey {}');
+});
+
+test('a key gives its secret back as it was, and no way to change it', () => {
+  const key = new HmacKey('clé');
+  const signature = key.sign('one');
+  assert.equal(key.export().toString(), 'clé');
+  key.export().fill(0);
+  assert.deepEqual(key.sign('one'), signature);
+  assert.equal(key.export().toString(), 'clé');
+});
