@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { after, before, describe, mock, test } from 'node:test';
 import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
 import { createTestContext } from '../../test/harness.ts';
@@ -75,6 +75,29 @@ describe('the database', () => {
     const other = Object.assign(new pg.DatabaseError('could not read block 7', 22, 'error'), { code: 'XX000' });
     assert.equal(violatedConstraint(other), null);
     assert.equal(isDataError(other), false);
+  });
+
+  test('a connection that a burst needed is still there for the next one', async () => {
+    const burst = connectDatabase({ url: database.url, as: 'owner', poolSize: 3, applicationName: 'burst' });
+    const processes = async () =>
+      (
+        await db.query<{ pid: number }>(
+          `select pid from pg_stat_activity where application_name = 'burst' order by pid`,
+        )
+      ).map(({ pid }) => pid);
+    const query = () => burst.query('select pg_sleep(0.05)');
+    mock.timers.enable({ apis: ['setTimeout'] });
+    try {
+      await Promise.all([query(), query(), query()]);
+      const first = await processes();
+      assert.equal(first.length, 3);
+      mock.timers.tick(4 * 60_000);
+      await Promise.all([query(), query(), query()]);
+      assert.deepEqual(await processes(), first);
+    } finally {
+      mock.timers.reset();
+      await burst.close();
+    }
   });
 
   test('a deadlock is tried again: both transactions end well', async () => {

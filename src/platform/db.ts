@@ -24,6 +24,12 @@ const STATEMENT_TIMEOUT_MS = 8_000;
 const ANSWER_MARGIN_MS = 500;
 const LOCK_TIMEOUT_MS = 4_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
+/**
+ * A connection that nobody has used for so long is closed. Opening one takes both sides milliseconds (a process, the rounds of SCRAM, every
+ * statement parsed anew), and a burst opens several at the same moment: it should find those of the last burst. Networks of
+ * clouds forget a connection after 350 seconds without a word.
+ */
+const IDLE_CONNECTION_MS = 300_000;
 /** A person who typed a command waits for its answer, and so does what starts: many processes may start on a busy machine. */
 export const ACQUIRE_TIMEOUT_MS = 15_000;
 /** A request is refused after a second without a connection, and sent again. */
@@ -163,7 +169,7 @@ function openPool(options: DatabaseOptions): Shared {
     ...(pooled ? {} : timeouts),
     Client: clientOf(servers),
     max: options.poolSize ?? 10,
-    idleTimeoutMillis: 30_000,
+    idleTimeoutMillis: IDLE_CONNECTION_MS,
     query_timeout: statementTimeoutMs + ANSWER_MARGIN_MS,
     // Statements issued at the same time are sent together instead of waiting for each other's answers.
     pipeline: true,
