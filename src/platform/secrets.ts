@@ -55,6 +55,7 @@ export interface KeyRing {
 /** A vault with one key, or with the versions of a ring. */
 export function createVault(source: Buffer | KeyRing): Vault {
   const ring = Buffer.isBuffer(source) ? singleKey(source) : source;
+  const derived = createDeriver();
   const keyOf = (version: number) => ring.keys().find((key) => key.version === version && key.opens)?.key;
 
   async function requireKey(version: number): Promise<Buffer> {
@@ -132,9 +133,19 @@ const boundTo = (prefix: Buffer, purpose: string) => Buffer.concat([prefix, Buff
 
 const hkdf = (key: Buffer, info: string) => Buffer.from(hkdfSync('sha256', key, Buffer.alloc(0), info, KEY_BYTES));
 const subKey = (key: Buffer, purpose: string) => hkdf(key, `seal ${purpose}`);
-/** As before versions for version 0: receipts that were printed then are still checked with it. */
-const derived = ({ version, key }: DataKey, purpose: string) =>
-  hkdf(key, version === FIRST_VERSION ? purpose : `derive ${purpose}`);
+
+/** Keeps what it derived: purposes are few, and deriving a key takes longer than signing with it. */
+function createDeriver(): (from: DataKey, purpose: string) => Buffer {
+  const kept = new WeakMap<Buffer, Map<string, Buffer>>();
+  return ({ version, key }, purpose) => {
+    const ofKey = kept.get(key) ?? new Map<string, Buffer>();
+    kept.set(key, ofKey);
+    // As before versions for version 0: receipts that were printed then are still checked with it.
+    const derived = ofKey.get(purpose) ?? hkdf(key, version === FIRST_VERSION ? purpose : `derive ${purpose}`);
+    ofKey.set(purpose, derived);
+    return derived;
+  };
+}
 
 function decrypt(bytes: Buffer, key: Buffer, authenticated: Buffer): string {
   const tagEnd = IV_BYTES + TAG_BYTES;
