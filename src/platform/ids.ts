@@ -8,6 +8,7 @@ import { hash, randomBytes } from 'node:crypto';
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const PUBLIC_LENGTH = 26;
 const DIGIT_NINE = 0x39;
+const DASH = 0x2d;
 const HEX_DIGITS = '0123456789abcdef';
 const DIGIT_VALUES: readonly number[] = Array.from({ length: 128 }, (_, code) =>
   ALPHABET.indexOf(String.fromCharCode(code).toUpperCase()),
@@ -100,24 +101,26 @@ export function lowestUuid(moment: Date): string {
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }
 
+/** Two digits for each value of ten bits. */
+const PAIRS = Array.from({ length: 1024 }, (_, bits) => ALPHABET.charAt(bits >> 5) + ALPHABET.charAt(bits & 31));
+
 /** `pl_01JD…`: the public form of a UUID. 128 bits are 26 digits of five bits, the first of which holds three. */
 export function publicId(prefix: IdPrefix, uuid: string): string {
-  const hex = uuid.replaceAll('-', '');
-  let text = '';
+  let text = `${prefix}_`;
   let bits = 0;
   let held = 2;
-  // Four bits come in, five go out; two zero bits in front fill the first digit.
-  for (let index = 0; index < hex.length; index++) {
-    const code = hex.charCodeAt(index);
+  // Four bits come in, ten go out; two zero bits in front fill the first digit.
+  for (let index = 0; index < uuid.length; index++) {
+    const code = uuid.charCodeAt(index);
+    if (code === DASH) continue;
     bits = (bits << 4) | (code <= DIGIT_NINE ? code & 15 : (code & 15) + 9);
     held += 4;
-    while (held >= 5) {
-      held -= 5;
-      text += ALPHABET.charAt((bits >> held) & 31);
-    }
-    bits &= 31;
+    if (held < 10) continue;
+    held -= 10;
+    text += PAIRS[bits >> held] as string;
+    bits &= (1 << held) - 1;
   }
-  return `${prefix}_${text}`;
+  return text;
 }
 
 /** Eight digits that tell a public id from others of its holder: its start is the time, and its last digits are the holder. */
