@@ -7,20 +7,27 @@ import type { PaymentsContext } from '../payments/context.ts';
 import type { PaymentEngine } from '../payments/engine.ts';
 import { DAY_MS } from '../platform/clock.ts';
 import type { Tx } from '../platform/db.ts';
-import { Problem } from '../platform/errors.ts';
+import { Problem, type ProblemCode } from '../platform/errors.ts';
 import { failpoint } from '../platform/failpoint.ts';
+import { tryEach } from '../platform/jobs.ts';
 import { dayIn } from '../platform/time-zones.ts';
 import { advanceRule, listDueRules, nextSettlement, type SettlementRule } from './settlement-rules.ts';
 import { takeSettlement } from './settlements.ts';
 
 const RULES_PER_PASS = 50;
+const PASSES_SOON: ReadonlySet<ProblemCode> = new Set([
+  'database_unavailable',
+  'overloaded',
+  'outcome_unknown',
+  'clock_skewed',
+]);
 
 export const SETTLEMENT_SCHEDULE: Actor = { memberId: null, name: 'settlement schedule' };
 
 /** One pass. Returns how many rules were due. */
 export async function settleDue(ctx: PaymentsContext, engine: Pick<PaymentEngine, 'wake'>): Promise<number> {
   const rules = await listDueRules(ctx.db, ctx.clock.now(), RULES_PER_PASS);
-  for (const rule of rules) await settleOne(ctx, engine, rule);
+  await tryEach(rules, (rule) => settleOne(ctx, engine, rule));
   return rules.length;
 }
 
@@ -37,7 +44,8 @@ async function settleOne(
   try {
     await takeSettlement(ctx, engine, SETTLEMENT_SCHEDULE, { holderId, currency, period });
   } catch (error) {
-    if (!(error instanceof Problem)) throw error;
+    // What the database could not do a moment ago is tried by the next pass: a period is taken once.
+    if (!(error instanceof Problem) || PASSES_SOON.has(error.code)) throw error;
     ctx.log.warn({ holder: holderId, currency, period, err: error }, 'a settlement waits for its next day');
   }
   failpoint('settlement-scheduled');

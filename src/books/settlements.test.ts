@@ -24,6 +24,7 @@ import { approvePayout } from '../payments/order-decisions.ts';
 import { setReserveRule } from '../payments/rolling-reserve.ts';
 import { findTransaction, refOf } from '../payments/transactions.ts';
 import { DAY_MS, HOUR_MS } from '../platform/clock.ts';
+import { Problem } from '../platform/errors.ts';
 import { NO_HOLDER } from '../platform/ids.ts';
 import { addBankAccount, balanceAtBank, requireBankAccount } from './bank-accounts.ts';
 import { listBreaks } from './breaks.ts';
@@ -472,6 +473,40 @@ describe('a schedule', () => {
     assert.equal(await settleDue(ctx, ENGINE), 0);
     assert.ok(((await findSettlementRule(ctx.db, holderId, CURRENCY))?.next_at ?? new Date(0)) > ctx.clock.now());
     assert.deepEqual(await differencesOf(base), []);
+  });
+
+  test('of one merchant that fails does not keep others from their money', async () => {
+    const [broken, shop] = [await createShop(ctx, 'Broken'), await createShop(ctx, 'After the broken one')];
+    for (const { holderId } of [broken, shop]) await rule({ ...TO_BANK, schedule: 'daily' }, holderId);
+    await collected(60_000n, broken);
+    await collected(60_000n, shop);
+    base.clock.advance(DAY_MS);
+    const zone = (name: string) =>
+      base.ownerDb.query('update holders set time_zone = $2 where id = $1', [broken.holderId, name]);
+    const taken = async ({ holderId }: { holderId: bigint }) => (await listSettlements(ctx.db, { holderId })).length;
+    await zone('Nowhere/Nothing');
+    await assert.rejects(settleDue(ctx, ENGINE), /Nowhere/);
+    assert.deepEqual([await taken(broken), await taken(shop)], [0, 1]);
+    await zone('UTC');
+    await settleDue(ctx, ENGINE);
+    assert.deepEqual([await taken(broken), await taken(shop)], [1, 1]);
+    assert.deepEqual(await differencesOf(base), []);
+  });
+
+  test('waits for its next day when the merchant cannot be settled, and not when the database could not do it', async () => {
+    const { holderId } = await createShop(ctx, 'Away');
+    await rule({ ...TO_BANK, schedule: 'daily' }, holderId);
+    base.clock.advance(DAY_MS);
+    const away: PaymentsContext = {
+      ...ctx,
+      db: { ...ctx.db, transaction: () => Promise.reject(new Problem('database_unavailable')) },
+    };
+    const nextAt = async () => (await findSettlementRule(ctx.db, holderId, CURRENCY))?.next_at;
+    const due = await nextAt();
+    await assert.rejects(settleDue(away, ENGINE), { code: 'database_unavailable' });
+    assert.deepEqual(await nextAt(), due);
+    await settleDue(ctx, ENGINE);
+    assert.notDeepEqual(await nextAt(), due);
   });
 
   test('after a restore it waits for a day: what was due since the backup may have been settled', async () => {

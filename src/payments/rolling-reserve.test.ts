@@ -126,6 +126,20 @@ describe('the rolling reserve', () => {
     assert.deepEqual([await available(), await held(), await releases()], [NET, 0n, 1]);
   });
 
+  test('of one merchant whose parts are wrong does not keep others from theirs', async () => {
+    await collected();
+    const other = await createShop(ctx, 'Wrong parts');
+    await base.ownerDb.query(
+      `insert into held_parts (holder_id, source_id, currency, amount, used, held_at, release_at)
+       select $1, gen_random_uuid(), currency, amount, 0, held_at, release_at - interval '1 hour' from held_parts where holder_id = $2`,
+      [other.holderId, shop.holderId],
+    );
+    days(7);
+    await assert.rejects(releaseHeldParts(ctx), /holds less/);
+    assert.deepEqual([await available(), await held()], [NET, 0n]);
+    await base.ownerDb.query('delete from held_parts where holder_id = $1', [other.holderId]);
+  });
+
   test('is part of the balance, and never of what is available', async () => {
     await collected();
     const [wallet] = await listBalances(ctx.db, shop.holderId, { currency: CURRENCY });

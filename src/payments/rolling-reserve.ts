@@ -12,6 +12,7 @@ import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { failpoint } from '../platform/failpoint.ts';
+import { tryEach } from '../platform/jobs.ts';
 import { lesserOf, share } from '../platform/money.ts';
 import { recordDebts } from './debts.ts';
 
@@ -84,10 +85,10 @@ export async function releaseHeldParts(ctx: Context): Promise<number> {
     [now],
   );
   let released = 0;
-  for (const { holder_id: holderId, currency } of wallets) {
+  await tryEach(wallets, async ({ holder_id: holderId, currency }) => {
     released += await ctx.db.transaction((tx) => releaseOfWallet(tx, ctx, holderId, currency, now));
     failpoint('reserve-released');
-  }
+  });
   return released;
 }
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createVirtualClock } from './clock.ts';
 import type { Context } from './context.ts';
-import { runLoop } from './jobs.ts';
+import { runLoop, tryEach } from './jobs.ts';
 import { createLogger } from './log.ts';
 import { createMemory } from './memory.ts';
 import { createMetrics } from './metrics.ts';
@@ -134,4 +134,15 @@ describe('counters in memory', () => {
     clock.advance(60_000);
     assert.equal(failures.count('a'), 0);
   });
+});
+
+test('each is tried, also after one that failed, and the first failure is told', async () => {
+  const tried: number[] = [];
+  const work = async (item: number) => {
+    tried.push(item);
+    if (item % 2 === 0) throw new Error(`${item} failed`);
+  };
+  await assert.rejects(tryEach([1, 2, 3, 4], work), /2 failed/);
+  assert.deepEqual(tried, [1, 2, 3, 4]);
+  await tryEach([5], work);
 });

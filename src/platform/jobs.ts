@@ -122,6 +122,16 @@ async function runPass(ctx: Context, { name, pass }: Pick<Job, 'name' | 'pass'>)
   }
 }
 
+/**
+ * Does `work` with each of them. One that fails does not keep the others from it: without this, one bad row at the front would stop
+ * the job for everybody. The first failure is thrown when all were tried.
+ */
+export async function tryEach<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+  const failures: unknown[] = [];
+  for (const item of items) await work(item).catch((error: unknown) => failures.push(error));
+  if (failures.length > 0) throw failures[0];
+}
+
 /** `performance.now()` of the last log line; the clock itself cannot be trusted here. */
 const lastLogged = perProcess(() => ({ at: Number.NEGATIVE_INFINITY }));
 
