@@ -88,16 +88,17 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
     return change;
   }
 
+  function enqueue(delivery: PendingDelivery, failsElsewhere = false): void {
+    if (failsElsewhere) health.setFailing(delivery);
+    queue.setFailing(delivery, health.isFailing(delivery));
+    queue.add(results.placed(delivery));
+  }
+
   async function pass(): Promise<number> {
     const now = ctx.clock.now();
     await tidy(now);
     const rows = await claimDeliveries(ctx, now, queue.loads());
-    for (const row of rows) {
-      const delivery = deliveryOfRow(row, now);
-      if (row.failing) health.setFailing(delivery);
-      queue.setFailing(delivery, health.isFailing(delivery));
-      queue.add(results.placed(delivery));
-    }
+    for (const row of rows) enqueue(deliveryOfRow(row, now), row.failing);
     for (const receiver of receiversWithMore(rows)) withBacklog.add(receiver);
     return rows.length;
   }
@@ -116,7 +117,7 @@ export function createDeliverer(ctx: Context, options: DelivererOptions): Delive
     wake: () => waker.wake(),
     deliverFresh(events) {
       // When the queue is full, the row waits in the table and is claimed when its lease ends.
-      for (const delivery of events.map(deliveryOfEvent)) if (delivery) queue.add(results.placed(delivery));
+      for (const delivery of events.map(deliveryOfEvent)) if (delivery) enqueue(delivery);
     },
     onCapacity(callback) {
       wakeLoop = callback;

@@ -156,3 +156,17 @@ test('review: holders that wait for a place of the process get it in turn, howev
   }
   assert.deepEqual([runs(4n), runs(5n)], [1, 1]);
 });
+
+test('a receiver that has nothing left is forgotten when there are many, also that it failed', async () => {
+  const { queue, running } = createHarness();
+  const failing = at('failing', 2n);
+  queue.setFailing(failing, true);
+  for (let receiver = 0; receiver <= 2_000; receiver++) {
+    const name = at(`https://shop${receiver}.example`, BigInt(3 + (receiver % 500)));
+    queue.add(name);
+    for (const item of running.get(receiverKey(name))?.splice(0) ?? []) item.finish();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  assert.ok(queue.add(failing));
+  assert.ok(queue.add(failing), 'who adds says whether it fails');
+});
