@@ -168,7 +168,8 @@ function replayRoute(app: HttpServer, ctx: Context): void {
       const { integration, own } = await requireToken(ctx, request, reply);
       const { since } = replayRequest.require(request.body);
       const replayed = await replayFailed(own, integration.holderId, new Date(since));
-      return { success: true, message: `${replayed} events are sent again.`, data: { replayed } };
+      const message = replayed === 1 ? '1 event is sent again.' : `${replayed} events are sent again.`;
+      return { success: true, message, data: { replayed } };
     },
   );
 }
