@@ -16,13 +16,15 @@ import { endDispute } from './dispute-end.ts';
 import {
   type Dispute,
   disputeAccounts,
-  findDisputeOfNotice,
+  findDisputeByReference,
   insertDisputeEvidence,
+  listDisputesWithoutReference,
   MAX_ANSWER_DAYS,
   MAX_DISPUTE_REASON,
   MAX_DISPUTE_REFERENCE,
   MIN_DISPUTE_REASON,
   openDisputeWithin,
+  setDisputeReference,
 } from './disputes.ts';
 import { visibleText } from './observations.ts';
 import { findRefundTotals, leftToRefund } from './refund-orders.ts';
@@ -43,7 +45,7 @@ export async function applyDisputeNotice(
   if (!collection) throw new Error('a dispute about no payment of this connection');
   if (notice.id === '' || Array.from(notice.id).length > MAX_DISPUTE_REFERENCE)
     throw new Error('a dispute whose number cannot be right');
-  const dispute = await findDisputeOfNotice(tx, collection, notice.id);
+  const dispute = (await findDisputeByReference(tx, collection, notice.id)) ?? (await adopt(tx, collection, notice));
   if (!dispute) {
     if (notice.state === 'open') await open(tx, ctx, collection, notice);
     return [];
@@ -61,6 +63,18 @@ async function lockCollection(tx: Tx, id: string, rail: string): Promise<Transac
     [holderOfUuid(id), id, rail],
   );
   return row ?? null;
+}
+
+/** A dispute that a person opened before the notice came has its number from then on, if both are about the same money. */
+async function adopt(tx: Tx, collection: Transaction, { id, amount }: DisputeNotice): Promise<Dispute | null> {
+  const open = await listDisputesWithoutReference(tx, collection);
+  if (open.length === 0) return null;
+  const left = leftToRefund(collection, await findRefundTotals(tx, collection.holder_id, collection.id));
+  // Of a payment that was refunded in part, the operator may dispute more than there is.
+  const isSame = (dispute: Dispute) => amount === null || lesserOf(amount, dispute.amount + left) === dispute.amount;
+  const dispute = open.find(isSame);
+  if (!dispute) throw new Error('a dispute about another amount than the one that a person opened');
+  return await setDisputeReference(tx, dispute, id);
 }
 
 async function open(tx: Tx, ctx: PaymentsContext, collection: Transaction, notice: DisputeNotice): Promise<void> {

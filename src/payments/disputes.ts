@@ -271,25 +271,38 @@ export async function findDispute(reader: Reader, caseId: string): Promise<Dispu
   return row ?? null;
 }
 
-/** The dispute that a notice of the operator is about. One that a person opened before the notice came has its number from then on. */
-export async function findDisputeOfNotice(
-  tx: Tx,
+/** The dispute with the operator's number. */
+export async function findDisputeByReference(
+  reader: Reader,
   { holder_id: holderId, id }: Transaction,
   reference: string,
 ): Promise<Dispute | null> {
-  const [known] = await tx.query<Dispute>(
+  const [known] = await reader.query<Dispute>(
     `select ${COLUMNS} from disputes d where d.holder_id = $1 and d.transaction_id = $2 and d.reference = $3`,
     [holderId, id, reference],
   );
-  if (known) return known;
-  const [adopted] = await tx.query<Dispute>(
-    `update disputes d set reference = $3 where d.holder_id = $1 and d.case_id = (
-       select case_id from disputes where holder_id = $1 and transaction_id = $2 and status = 'open' and reference is null
-       order by opened_at, case_id limit 1)
-     returning ${COLUMNS}`,
-    [holderId, id, reference],
+  return known ?? null;
+}
+
+/** Those that people opened without the operator's number. */
+export function listDisputesWithoutReference(
+  reader: Reader,
+  { holder_id: holderId, id }: Transaction,
+): Promise<Dispute[]> {
+  return reader.query<Dispute>(
+    `select ${COLUMNS} from disputes d
+     where d.holder_id = $1 and d.transaction_id = $2 and d.status = 'open' and d.reference is null order by d.opened_at, d.case_id`,
+    [holderId, id],
   );
-  return adopted ?? null;
+}
+
+export async function setDisputeReference(tx: Tx, dispute: Dispute, reference: string): Promise<Dispute> {
+  await tx.query('update disputes set reference = $3 where holder_id = $1 and case_id = $2', [
+    dispute.holder_id,
+    dispute.case_id,
+    reference,
+  ]);
+  return { ...dispute, reference };
 }
 
 /** Disputes of one holder, or (null) of all, the newest first. */

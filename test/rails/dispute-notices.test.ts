@@ -164,6 +164,20 @@ test('notices come in any order, and about a dispute that a person opened before
     [['77', 'person', 'open']],
   );
 
+  const part = await paid();
+  await openDispute(ctx, COMMAND_LINE, { ...request, collection: refOf(part), amount: 400_00n });
+  for (const state of ['open', 'lost'] as const)
+    await assert.rejects(
+      apply(part, { id: '78', state, amount: 500_00n }),
+      /another amount than the one that a person opened/,
+    );
+  assert.equal((await disputesOf(part))[0]?.reference, null, 'people look at both');
+  await apply(part, { id: '78', amount: 400_00n });
+  assert.deepEqual(
+    (await disputesOf(part)).map(({ reference, amount }) => [reference, amount]),
+    [['78', 400_00n]],
+  );
+
   const wrong = await paid();
   await assert.rejects(apply(wrong, { currency: 'KES' }), /a dispute in KES about a payment in GHS/);
   await assert.rejects(apply({ ...wrong, id: known.id.replace(/^./, 'f') }, {}), /no payment of this connection/);
