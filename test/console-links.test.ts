@@ -8,6 +8,7 @@ import { createIntegration } from '../src/holders/integrations.ts';
 import { changeLink } from '../src/links/changes.ts';
 import { createLink, findLink, linkId, linkUuid, type PaymentLink } from '../src/links/links.ts';
 import { countLinks } from '../src/links/listing.ts';
+import { createHolderUuid, publicId } from '../src/platform/ids.ts';
 import { addPerson, type Person } from './console-harness.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
 import { createShop, type Shop } from './shop.ts';
@@ -164,6 +165,29 @@ test('the page of a link shares the short address by WhatsApp, SMS, QR and a car
   assert.match(page, new RegExp(`href="sms:[^"]*${shared}"`));
   assert.match(page, /\/pay\/pl_\w+\/card"/);
   assert.match(page, /\/pay\/pl_\w+\/qr\.svg"/);
+});
+
+test('the page of a link shows fifty payments, and leads to the older ones', async () => {
+  const link = await make({ reusable: 'yes' });
+  const { holderId, id: integrationId } = shop;
+  const start = gateway.ctx.clock.millis();
+  const ids = Array.from({ length: 73 }, (_, index) => createHolderUuid(start + index, holderId));
+  await gateway.ctx.db.query(
+    `insert into transactions (holder_id, id, integration_id, link_id, direction, status, amount, fee, currency, country_id, method, rail,
+       msisdn, detail, verification, created_at, updated_at)
+     select $1, id, $2, $3, 'collection', 'pending', 250000, 0, 'KES', 1, 'MPESA_KEN', 'sandbox',
+       '254712345678', 'By a link', 'prompt', $5, $5
+     from unnest($4::uuid[]) as id`,
+    [holderId, integrationId, link.id, ids, gateway.ctx.clock.now()],
+  );
+  const shown = (page: string) => [...new Set(page.match(/TX_[0-9A-Z]{26}/g))];
+  const first = (await owner.get(`/console/links/${linkId(link)}`)).text;
+  const next = /rel="next" href="([^"]+)#payments"/.exec(first.replaceAll('&#61;', '='))?.[1] ?? '';
+  const second = (await owner.get(next)).text;
+  const newestFirst = ids.toReversed().map((id) => publicId('TX', id));
+  assert.deepEqual([...shown(first), ...shown(second)], newestFirst);
+  assert.equal(shown(first).length, 50);
+  assert.doesNotMatch(second, /rel="next"/);
 });
 
 test('what may change is changed and in the audit log; the amount is not', async () => {

@@ -15,11 +15,12 @@ import { countVisits } from '../links/visits.ts';
 import { listTransactions } from '../payments/listing.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
+import { isUuid } from '../platform/ids.ts';
 import { numberLocale } from '../platform/locales.ts';
 import { emptyState, facts, figureCard, status, type Tone } from '../ui/components.ts';
 import { icon } from '../ui/icons.ts';
-import { copyLine, qrPicture, timeTag } from './components.ts';
-import { type HolderRequest, money, paramOf } from './console-request.ts';
+import { copyLine, pager, qrPicture, timeTag } from './components.ts';
+import { type HolderRequest, money, paramOf, queryOf } from './console-request.ts';
 import { dangerForm } from './form-components.ts';
 import { renderPage } from './layout.ts';
 import { LINK_STYLE } from './link-form.ts';
@@ -53,8 +54,10 @@ export async function linkPage(request: HolderRequest): Promise<FastifyReply> {
   const { ctx, t, holder } = request;
   const link = await findHolderLink(ctx.db, holder.id, paramOf(request, 'id'));
   if (!link) throw new Problem('not_found', { message: t.links.notFound });
+  const after = queryOf(request, 'after', 40);
+  const place = { before: isUuid(after) ? after : null, limit: PAYMENT_ROWS };
   const [payments, visits] = await Promise.all([
-    listTransactions(ctx.db, holder.id, { linkId: link.id }, { limit: PAYMENT_ROWS }),
+    listTransactions(ctx.db, holder.id, { linkId: link.id }, place),
     countVisits(ctx.db, holder.id, link.id),
   ]);
   return renderPage(request, {
@@ -71,12 +74,13 @@ export async function linkPage(request: HolderRequest): Promise<FastifyReply> {
         </div>
         ${detailsCard(request, link)}
       </div>
-      <h2>${t.links.payments}</h2>
+      <h2 id="payments">${t.links.payments}</h2>
       ${
         payments.rows.length > 0
           ? transactionTable(request, payments.rows)
           : emptyState(t.links.noPayments, t.links.noPaymentsText)
       }
+      ${pager(request, payments.next && `/console/links/${linkId(link)}?after=${payments.next}#payments`)}
     `,
   });
 }
