@@ -46,9 +46,10 @@ function amountRange(options: readonly MethodOption[]): [bigint, bigint] {
 
 export function phoneField(view: LinkView, row: LinkCountry, draft: FormDraft, errors: FieldMessages): Html {
   const { t } = view.locale;
+  const label = row.methods.every(({ type }) => type === 'bank') ? t.phoneOfBankCustomer : t.phone;
   return html`
     <div class="field">
-      <label for="phone">${t.phone}</label>
+      <label for="phone">${label}</label>
       <p class="hint" id="phone-hint">${t.phoneHint(exampleOf(row))}</p>
       <input id="phone" name="phone" type="tel" inputmode="tel" autocomplete="tel-national" maxlength="40" required
         value="${shownPhone(row, draft)}"${describedBy('phone', errors, 'phone-hint')}>

@@ -31,6 +31,7 @@ export const english: CheckoutMessages = {
   hintOtp: 'You receive a code by SMS.',
   hintInstructions: 'You send the money yourself.',
   phone: 'Mobile money number',
+  phoneOfBankCustomer: 'Phone number',
   phoneHint: (example) => `For example ${example}`,
   amountHint: (min, max) => `From ${min} to ${max}`,
   yourDetails: 'Your details',

@@ -32,6 +32,7 @@ const TEXTS: CheckoutMessages = {
   hintOtp: 'Vous recevez un code par SMS.',
   hintInstructions: 'Vous envoyez l’argent vous-même.',
   phone: 'Numéro mobile money',
+  phoneOfBankCustomer: 'Numéro de téléphone',
   phoneHint: (example) => `Par exemple ${example}`,
   amountHint: (min, max) => `De ${min} à ${max}`,
   yourDetails: 'Vos coordonnées',

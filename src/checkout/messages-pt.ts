@@ -31,6 +31,7 @@ export const portuguese: CheckoutMessages = {
   hintOtp: 'Recebe um código por SMS.',
   hintInstructions: 'O dinheiro é enviado por si, no seu telemóvel.',
   phone: 'Número de mobile money',
+  phoneOfBankCustomer: 'Número de telefone',
   phoneHint: (example) => `Por exemplo ${example}`,
   amountHint: (min, max) => `De ${min} a ${max}`,
   yourDetails: 'Os seus dados',

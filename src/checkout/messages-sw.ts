@@ -31,6 +31,7 @@ export const swahili: CheckoutMessages = {
   hintOtp: 'Utapokea msimbo kwa SMS.',
   hintInstructions: 'Unatuma pesa mwenyewe.',
   phone: 'Namba ya simu (M-PESA, Airtel Money…)',
+  phoneOfBankCustomer: 'Namba ya simu',
   phoneHint: (example) => `Kwa mfano ${example}`,
   amountHint: (min, max) => `Kuanzia ${min} hadi ${max}`,
   yourDetails: 'Taarifa zako',

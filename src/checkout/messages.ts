@@ -37,6 +37,8 @@ export type CheckoutMessages = {
   hintOtp: string;
   hintInstructions: string;
   phone: string;
+  /** Where money comes from a bank, so that the number is only how to reach the payer. */
+  phoneOfBankCustomer: string;
   phoneHint(example: string): string;
   amountHint(min: string, max: string): string;
   yourDetails: string;

@@ -102,6 +102,20 @@ describe('the hosted page', () => {
     assert.equal((await get(path)).headers['set-cookie'], undefined);
   });
 
+  test('asks for a phone number, not for one of mobile money, where money comes from a bank', async () => {
+    const label = async (path: string, language: string) =>
+      /<label for="phone">([^<]+)/.exec((await get(`${path}?lang=${language}`)).body)?.[1];
+    const nigeria = await kenya({ country_id: 17, currency: 'NGN', amount: '2500' });
+    for (const [language, text] of [
+      ['en', 'Phone number'],
+      ['fr', 'Numéro de téléphone'],
+      ['pt', 'Número de telefone'],
+      ['sw', 'Namba ya simu'],
+    ] as const)
+      assert.equal(await label(nigeria.path, language), text);
+    assert.equal(await label((await kenya()).path, 'en'), 'Mobile money number');
+  });
+
   test('asks for the country where several use the currency, and then shows its methods', async () => {
     const { path } = await kenya({ currency: 'XOF' });
     const choice = (await get(path)).body;
