@@ -1,5 +1,5 @@
 // HMAC-SHA256 (RFC 2104) as two hashes of one call each. The one of node:crypto makes a native object for every signature, which the
-// garbage collector has to end: a tenth of what Node does for an accepted payment (decision 63).
+// garbage collector has to end: a twentieth of what Node does for an accepted payment (decision 63).
 
 import { hash } from 'node:crypto';
 
