@@ -15,7 +15,7 @@ import { advanceRule, listDueRules, nextSettlement, type SettlementRule } from '
 import { takeSettlement } from './settlements.ts';
 
 const RULES_PER_PASS = 50;
-const PASSES_SOON: ReadonlySet<ProblemCode> = new Set([
+const TRANSIENT: ReadonlySet<ProblemCode> = new Set([
   'database_unavailable',
   'overloaded',
   'outcome_unknown',
@@ -45,7 +45,7 @@ async function settleOne(
     await takeSettlement(ctx, engine, SETTLEMENT_SCHEDULE, { holderId, currency, period });
   } catch (error) {
     // What the database could not do a moment ago is tried by the next pass: a period is taken once.
-    if (!(error instanceof Problem) || PASSES_SOON.has(error.code)) throw error;
+    if (!(error instanceof Problem) || TRANSIENT.has(error.code)) throw error;
     ctx.log.warn({ holder: holderId, currency, period, err: error }, 'a settlement waits for its next day');
   }
   failpoint('settlement-scheduled');

@@ -232,7 +232,7 @@ function finish<Item>(state: QueueState<Item>, receiver: Receiver<Item>): void {
 /** All that are idle at once: a group that is left out may not be used by a receiver that stays. */
 function forgetIdle<Item>({ receivers, groups, failing }: QueueState<Item>): void {
   for (const [key, receiver] of receivers) if (loadOf(receiver) === 0) receivers.delete(key);
-  // Who adds to the queue says again which ones fail.
+  // With each delivery that is added, the queue is told again whether its receiver fails.
   for (const key of failing) if (!receivers.has(key)) failing.delete(key);
   for (const [key, group] of groups) if (group.active + group.waiting === 0) groups.delete(key);
 }

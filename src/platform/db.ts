@@ -26,8 +26,8 @@ const LOCK_TIMEOUT_MS = 4_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
 /**
  * A connection that nobody has used for so long is closed. Opening one takes both sides milliseconds (a process, the rounds of SCRAM, every
- * statement parsed anew), and a burst opens several at the same moment: it should find those of the last burst. Networks of
- * clouds forget a connection after 350 seconds without a word.
+ * statement parsed anew), and a burst opens several at the same moment: it should find those of the last burst. Cloud
+ * networks drop a connection after 350 seconds without traffic.
  */
 const IDLE_CONNECTION_MS = 300_000;
 /** A person who typed a command waits for its answer, and so does what starts: many processes may start on a busy machine. */

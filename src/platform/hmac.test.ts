@@ -45,6 +45,17 @@ test('signatures are those of node:crypto, for keys and texts of every length', 
   }
 });
 
+test('long messages are signed like short ones, on both sides of what fits into the shared buffer', () => {
+  const key = new HmacKey('secret');
+  for (const length of [4_031, 4_032, 4_033, 4_096, 100_000]) {
+    const text = 'é'.repeat(length / 2) + 'x'.repeat(length % 2);
+    assert.equal(Buffer.byteLength(text), length);
+    const right = createHmac('sha256', 'secret').update(text).digest();
+    assert.deepEqual(key.sign(text), right);
+    assert.deepEqual(key.sign(Buffer.from(text)), right);
+  }
+});
+
 test('texts are signed as UTF-8, and so is a secret', () => {
   const [secret, text] = ['clé secrète', 'Jogoo – 鶏 🐓'];
   const right = createHmac('sha256', secret).update(text).digest('hex');
