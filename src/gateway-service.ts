@@ -8,7 +8,7 @@ import { migrateDatabase } from './open-context.ts';
 import type { Context } from './platform/context.ts';
 import { Problem } from './platform/errors.ts';
 import { createLogger, openStandardLog } from './platform/log.ts';
-import { HEAP_FLAGS } from './process-flags.ts';
+import { V8_FLAGS } from './process-flags.ts';
 import { joinSandbox } from './sandbox-process.ts';
 
 /** Then a process reports its own metrics only. */
@@ -41,7 +41,7 @@ export function serveGateway(): void {
 }
 
 async function open(order: OpenOrder, metrics: MetricsExchange): Promise<{ gateway: Gateway; flush: () => void }> {
-  setFlagsFromString(HEAP_FLAGS);
+  setFlagsFromString(V8_FLAGS);
   const { config, database, sandboxPort } = order;
   const standardLog = openStandardLog();
   const log = createLogger(config.logLevel, standardLog, { process: order.number });

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
-import { HEAP_FLAGS } from '../src/process-flags.ts';
+import { V8_FLAGS } from '../src/process-flags.ts';
 
 test('V8 has every option that a process sets', () => {
   const known = execFileSync(process.execPath, ['--v8-options'], { encoding: 'utf8' });
-  for (const flag of HEAP_FLAGS.split(' ')) {
+  for (const flag of V8_FLAGS.split(' ')) {
     const [name = ''] = flag.replace(/^--(no-)?/, '').split('=');
     assert.match(
       known,

@@ -10,7 +10,7 @@ import { DataDirInUseError } from '../embedded-postgres/data-dir-lock.ts';
 import type { ServerOptions } from '../foundation.ts';
 import type { StopOptions } from '../gateway.ts';
 import { type Config, dataPath, type Environment, readConfig } from '../platform/config.ts';
-import { HEAP_FLAGS } from '../process-flags.ts';
+import { V8_FLAGS } from '../process-flags.ts';
 import { CommandError, EXIT, type Terminal, toJson, withExamples } from './terminal.ts';
 
 /** One Ctrl-C arrives several times: from the terminal, from npm and from the launcher. */
@@ -129,7 +129,7 @@ async function runUntilStopped(
   terminal: Terminal,
 ): Promise<void> {
   const stop = listenForStop(config.processes > 1 && !terminal.interactive);
-  setFlagsFromString(HEAP_FLAGS);
+  setFlagsFromString(V8_FLAGS);
   const service = await (config.processes > 1 ? startSeveral : startOne)(config, options).catch((error: unknown) => {
     stop.forget();
     throw error;
