@@ -70,16 +70,17 @@ export function limitSockets(app: FastifyInstance, { config }: Context): void {
   });
 }
 
+/** What is wrong with a request whose body was not read yet; undefined for nothing. */
+type Refusal = Problem | undefined;
+
 /** One Host (HTTP/1.0 may have none) and a path: of two hosts, or a whole address, a proxy and we may read different ones. */
-export function requireOneHost(app: FastifyInstance): void {
-  app.addHook('onRequest', ({ raw }, reply, done) => {
-    const hosts = countHosts(raw.rawHeaders);
-    const isClear = hosts === 1 || (hosts === 0 && raw.httpVersion === '1.0');
-    if (isClear && raw.url?.startsWith('/')) return done();
-    // What follows on this connection cannot be trusted either.
-    void reply.header('Connection', 'close');
-    done(new Problem('not_acceptable_request'));
-  });
+export function refuseUnclearHost({ raw }: FastifyRequest, reply: FastifyReply): Refusal {
+  const hosts = countHosts(raw.rawHeaders);
+  const isClear = hosts === 1 || (hosts === 0 && raw.httpVersion === '1.0');
+  if (isClear && raw.url?.startsWith('/')) return undefined;
+  // What follows on this connection cannot be trusted either.
+  void reply.header('Connection', 'close');
+  return new Problem('not_acceptable_request');
 }
 
 function countHosts(rawHeaders: readonly string[]): number {
@@ -92,71 +93,87 @@ function countHosts(rawHeaders: readonly string[]): number {
 }
 
 /** No column of text can hold NUL, so nothing has a name with it. */
-export function refuseNulInPaths(app: FastifyInstance): void {
-  app.addHook('onRequest', ({ params }, _reply, done) => {
-    const hasNul = Object.values(params as Record<string, string>).some((part) => part.includes('\0'));
-    done(hasNul ? new Problem('not_found') : undefined);
-  });
+export function refuseNulInPath({ params }: FastifyRequest): Refusal {
+  const parts = params as Record<string, string>;
+  for (const name in parts) if (parts[name]?.includes('\0')) return new Problem('not_found');
+  return undefined;
 }
 
-/** Limits the requests of one address, before the body is read. */
-export function limitAddresses(app: FastifyInstance, ctx: Context): void {
+/** Limits the requests of one address. */
+export function createAddressLimit(ctx: Context): (request: FastifyRequest) => Refusal {
   const perSecond = ctx.config.rateLimitPerAddressPerSecond;
   const addresses = createSharedLimiter(ctx, 'address', perSecond, perSecond * 2);
-  app.addHook('onRequest', (request, _reply, done) => {
-    const limit = request.routeOptions.config.unlimited ? null : addresses.take(limitKey(request.ip));
-    done(limit && !limit.allowed ? tooManyRequests(limit, 'address') : undefined);
-  });
+  return (request) => {
+    if (request.routeOptions.config.unlimited) return undefined;
+    const limit = addresses.take(limitKey(request.ip));
+    return limit.allowed ? undefined : tooManyRequests(limit, 'address');
+  };
 }
 
 type AnswerProblem = (problem: Problem, request: FastifyRequest, reply: FastifyReply) => void;
+
+export type BodyTimes = {
+  /** The headers are there. */
+  begin(request: FastifyRequest, reply: FastifyReply): void;
+  /** The body is there. */
+  end(request: FastifyRequest): void;
+};
 
 /**
  * Ends requests whose small body takes too long. Real time on purpose: it is how long a connection is held. Only the time in
  * which this process could read counts: a body that waits for a busy process is not slow.
  */
-export function limitBodyTime(app: FastifyInstance, answer: AnswerProblem): void {
+export function limitBodyTime(app: FastifyInstance, answer: AnswerProblem): BodyTimes {
   const arriving = new UnderWay<Arrival>();
   let lateMs = 0;
   let checkedAt = performance.now();
   const readingTime = () => performance.now() - lateMs;
+  const end = (request: FastifyRequest) => {
+    if (request.arrival) arriving.end(request.arrival);
+    request.arrival = null;
+  };
   const check = setInterval(() => {
     lateMs += Math.max(0, performance.now() - checkedAt - BODY_CHECK_MS);
     checkedAt = performance.now();
     const now = readingTime();
     for (let late = arriving.oldest; late && late.until <= now; late = arriving.oldest) {
       const { request, reply } = late;
-      endArrival(request);
+      end(request);
       // Refused before its body was read, or gone.
       if (reply.raw.writableEnded || reply.raw.destroyed) continue;
       void reply.header('Connection', 'close');
       answer(new Problem('request_timeout'), request, reply);
     }
   }, BODY_CHECK_MS).unref();
-  const endArrival = (request: FastifyRequest) => {
-    if (request.arrival) arriving.end(request.arrival);
-    request.arrival = null;
-  };
   app.addHook('onClose', (_app, closed) => {
     clearInterval(check);
     closed();
   });
-  app.addHook('onRequest', (request, reply, done) => {
-    const length = request.headers['content-length'];
-    const isChunked = request.headers['transfer-encoding'] !== undefined;
-    const bytes = isChunked ? request.routeOptions.bodyLimit : Number(length ?? 0);
-    const isSmall = bytes > 0 && bytes <= BODY_LIMIT_BYTES;
-    request.arrival = isSmall ? arriving.add({ request, reply, until: readingTime() + SMALL_BODY_MS }) : null;
-    done();
-  });
-  app.addHook('preValidation', (request, _reply, done) => {
-    endArrival(request);
-    done();
-  });
+  return {
+    begin(request, reply) {
+      const length = request.headers['content-length'];
+      const isChunked = request.headers['transfer-encoding'] !== undefined;
+      const bytes = isChunked ? request.routeOptions.bodyLimit : Number(length ?? 0);
+      const isSmall = bytes > 0 && bytes <= BODY_LIMIT_BYTES;
+      request.arrival = isSmall ? arriving.add({ request, reply, until: readingTime() + SMALL_BODY_MS }) : null;
+    },
+    end,
+  };
 }
 
+export type WorkLimit = {
+  refuse(request: FastifyRequest): Refusal;
+  /** The body is there. `entered` is called at once or after a wait, then in the asynchronous context of another request. */
+  enter(request: FastifyRequest, reply: FastifyReply, entered: (problem?: Problem) => void): void;
+};
+
 /** Refuses what is over the number of requests in flight. A request counts from the moment its body is complete. */
-export function limitWorkInFlight(app: FastifyInstance, ctx: Context, places: Places, callers: SocketCallers): void {
+export function limitWorkInFlight(
+  app: FastifyInstance,
+  ctx: Context,
+  places: Places,
+  callers: SocketCallers,
+): WorkLimit {
   const overloaded = () => {
     ctx.metrics.shed.inc();
     return new Problem('overloaded', { retryAfterSeconds: 1 });
@@ -168,30 +185,32 @@ export function limitWorkInFlight(app: FastifyInstance, ctx: Context, places: Pl
     callers.note(this.raw.socket, caller);
     if (this.place?.callerKnown(caller) === false) throw overloaded();
   });
-  app.addHook('onRequest', (request, _reply, done) => {
-    const isRefused = !request.routeOptions.config.unlimited && places.isFull(callers.of(request.raw.socket));
-    done(isRefused ? overloaded() : undefined);
-  });
-  app.addHook('preValidation', (request, reply, done) => {
-    let isGone = false;
-    reply.raw.once('close', () => {
-      isGone = true;
-      request.place?.leave();
-    });
-    if (request.routeOptions.config.unlimited) {
-      request.place = places.enterAlways();
-      done();
-      return;
-    }
-    places.enter(addressShareOf(request), (place) => {
-      // The caller may have gone while the request waited.
-      if (isGone) place?.leave();
-      else if (place) {
-        request.place = place;
-        done();
-      } else done(overloaded());
-    });
-  });
+  return {
+    refuse(request) {
+      if (request.routeOptions.config.unlimited || !places.isFull(callers.of(request.raw.socket))) return undefined;
+      return overloaded();
+    },
+    enter(request, reply, entered) {
+      let isGone = false;
+      reply.raw.once('close', () => {
+        isGone = true;
+        request.place?.leave();
+      });
+      if (request.routeOptions.config.unlimited) {
+        request.place = places.enterAlways();
+        entered();
+        return;
+      }
+      places.enter(addressShareOf(request), (place) => {
+        // The caller may have gone while the request waited.
+        if (isGone) place?.leave();
+        else if (place) {
+          request.place = place;
+          entered();
+        } else entered(overloaded());
+      });
+    },
+  };
 }
 
 /** The integration that was last seen on a connection: a merchant's server keeps its connections to itself. */

@@ -5,6 +5,8 @@ import { type AddressInfo, connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import type { InjectOptions } from 'fastify';
 import { createTestContext } from '../../test/harness.ts';
+import { noteCommit } from './commit-tracking.ts';
+import { Problem } from './errors.ts';
 import { createHttpServer, type HttpServer } from './http.ts';
 import { createLogger } from './log.ts';
 
@@ -266,6 +268,30 @@ describe('one address', () => {
       for (let count = 0; count < 6; count++) assert.equal((await from('10.0.0.1', `203.0.113.${count}`)).status, 200);
       ctx.clock.advance(500);
       assert.equal((await from('192.0.2.1', '')).status, 200);
+    } finally {
+      await app.close();
+      await ctx.close();
+    }
+  });
+});
+
+describe('a request that waits for the share of its address', () => {
+  test('counts what it commits as its own', async () => {
+    const ctx = await createTestContext({ MAX_IN_FLIGHT: '100', RATE_LIMIT_PER_ADDRESS_PER_SECOND: '0' });
+    const { app, letGo } = createEcho(ctx);
+    app.post('/committed', async () => {
+      noteCommit();
+      throw new Problem('overloaded');
+    });
+    const from = (options: InjectOptions) => app.inject({ ...options, remoteAddress: '192.0.2.1' });
+    try {
+      const held = Array.from({ length: 10 }, () => from({ url: '/wait' }));
+      await new Promise((resolve) => setImmediate(resolve));
+      const waiting = from({ method: 'POST', url: '/committed', headers: JSON_HEADERS, payload: '{}' });
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      letGo();
+      await Promise.all(held);
+      assert.equal((await waiting).json().code, 'outcome_unknown');
     } finally {
       await app.close();
       await ctx.close();

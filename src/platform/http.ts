@@ -4,14 +4,16 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import {
   BODY_LIMIT_BYTES,
+  type BodyTimes,
+  createAddressLimit,
   createSocketCallers,
-  limitAddresses,
   limitBodyTime,
   limitSockets,
   limitWorkInFlight,
-  refuseNulInPaths,
+  refuseNulInPath,
   refuseQuickly,
-  requireOneHost,
+  refuseUnclearHost,
+  type WorkLimit,
 } from './admission.ts';
 import { type Commits, trackCommits, withoutFalsehood } from './commit-tracking.ts';
 import { publicUrl } from './config.ts';
@@ -75,7 +77,7 @@ export function createHttpServer(ctx: Context, options: HttpOptions = {}): HttpS
         {
           keepAliveTimeout: KEEP_ALIVE_MS,
           headersTimeout: HEADERS_TIMEOUT_MS,
-          // Checked by requireOneHost, whose refusal is JSON.
+          // Checked by refuseUnclearHost, whose refusal is JSON.
           requireHostHeader: false,
           requestTimeout: REQUEST_TIMEOUT_MS,
           connectionsCheckingInterval: TIMEOUT_CHECK_MS,
@@ -95,13 +97,10 @@ export function createHttpServer(ctx: Context, options: HttpOptions = {}): HttpS
   const answer = (problem: Problem, request: FastifyRequest, reply: FastifyReply) => void send(problem, request, reply);
   limitSockets(app, ctx);
   refuseExpectations(app);
-  countCommits(app);
-  beginRequests(app, common);
-  requireOneHost(app);
-  refuseNulInPaths(app);
-  limitAddresses(app, ctx);
-  limitBodyTime(app, answer);
-  limitWorkInFlight(app, ctx, places, callers);
+  checkRequests(app, ctx, common, {
+    bodyTimes: limitBodyTime(app, answer),
+    work: limitWorkInFlight(app, ctx, places, callers),
+  });
   parseOnlyStrictJson(app);
   logRequests(app, ctx);
   answerProblems(app, ctx, send);
@@ -112,6 +111,33 @@ export function createHttpServer(ctx: Context, options: HttpOptions = {}): HttpS
   return app;
 }
 
+type Limits = { bodyTimes: BodyTimes; work: WorkLimit };
+
+/** All checks in one hook, the cheapest first. */
+function checkRequests(
+  app: HttpServer,
+  ctx: Context,
+  common: Record<string, string>,
+  { bodyTimes, work }: Limits,
+): void {
+  const refuseAddress = createAddressLimit(ctx);
+  app.addHook('onRequest', (request, reply, done) => {
+    request.logged = {};
+    request.commits = { count: 0 };
+    void reply.header('X-Request-Id', request.id);
+    void reply.headers(common);
+    const refusal = refuseUnclearHost(request, reply) ?? refuseNulInPath(request) ?? refuseAddress(request);
+    if (refusal) return done(refusal);
+    bodyTimes.begin(request, reply);
+    done(work.refuse(request) ?? refuseEncodedBody(request));
+  });
+  app.addHook('preValidation', (request, reply, done) => {
+    bodyTimes.end(request);
+    // Commits are counted from here on. The body arrived in another asynchronous context, and nothing was committed before.
+    work.enter(request, reply, (problem) => trackCommits(request.commits, () => done(problem)));
+  });
+}
+
 /** `Expect` with anything but 100-continue: Node would answer 417 with nothing, and every answer of ours is JSON. */
 function refuseExpectations(app: HttpServer): void {
   app.server.on('checkExpectation', (_request, response) => {
@@ -119,11 +145,6 @@ function refuseExpectations(app: HttpServer): void {
     const body = JSON.stringify({ success: false, message: new Problem(code).message, code, request_id: null });
     response.writeHead(417, { 'Content-Type': 'application/json; charset=utf-8' }).end(body);
   });
-}
-
-/** Counted from here on: the body arrives in another asynchronous context, and before it is read nothing is committed. */
-function countCommits(app: HttpServer): void {
-  app.addHook('preValidation', (request, _reply, done) => trackCommits(request.commits, done));
 }
 
 function parseOnlyStrictJson(app: HttpServer): void {
@@ -138,20 +159,11 @@ function parseOnlyStrictJson(app: HttpServer): void {
       done(error as Error);
     }
   });
-  app.addHook('onRequest', (request, _reply, done) => {
-    const encoding = request.headers['content-encoding'];
-    done(encoding === undefined || encoding === 'identity' ? undefined : new Problem('unsupported_media_type'));
-  });
 }
 
-function beginRequests(app: HttpServer, common: Record<string, string>): void {
-  app.addHook('onRequest', (request, reply, done) => {
-    request.logged = {};
-    request.commits = { count: 0 };
-    void reply.header('X-Request-Id', request.id);
-    void reply.headers(common);
-    done();
-  });
+function refuseEncodedBody({ headers }: FastifyRequest): Problem | undefined {
+  const encoding = headers['content-encoding'];
+  return encoding === undefined || encoding === 'identity' ? undefined : new Problem('unsupported_media_type');
 }
 
 /** On every answer, refusals included. */
