@@ -8,7 +8,7 @@ import { migrate } from '../src/platform/migrate.ts';
 import { cpuMs, stopProcess, treeCpuMs } from './gateway-process.ts';
 import { runLoad, signRequests } from './load.ts';
 import { type Measures, say } from './measures.ts';
-import { CONNECTIONS, firstMessage, root } from './parts.ts';
+import { acceptParams, CONNECTIONS, firstMessage, root } from './parts.ts';
 import { measurePgbench, singleClientLatencyMs } from './pgbench.ts';
 
 export type Baselines = { h: number; p1: number | null; p2: number | null; single: number | null };
@@ -43,14 +43,7 @@ async function measureServer(
     const { port } = await firstMessage<{ port: number }>(child);
     const client = { clientId: 'client_bench', title: 'Bench', secretKey: 'bench-secret' };
     const offer = async () => {
-      const requests = signRequests([client], payments, '/accept', (index) => ({
-        amount: 1000,
-        mobile: '256772123000',
-        country_id: 11,
-        currency: 'UGX',
-        callback_url: 'http://127.0.0.1:8080/cb/1',
-        third_party_reference_1: `order-${index}`,
-      }));
+      const requests = signRequests([client], payments, '/accept', acceptParams);
       const load = await runLoad({
         host: '127.0.0.1',
         port,

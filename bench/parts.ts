@@ -25,6 +25,17 @@ export const CONNECTIONS = 64;
 export const METHOD = 'MTN_MOMO_UGA';
 export const COLLECTIONS = '/api/v3/service-unified-collections';
 
+/** A payment that nobody waits for. */
+export function acceptParams(index: number): object {
+  return {
+    amount: 1000,
+    mobile: '256772123000',
+    country_id: 11,
+    currency: 'UGX',
+    third_party_reference_1: `order-${index}`,
+  };
+}
+
 export type Merchant = Client & { callbackSecret: string; index: number; holderId: bigint; integrationId: bigint };
 export type Tally = { received: number; distinct: number; forged: number; arrivals?: [string, number][] };
 export type Receiver = {
