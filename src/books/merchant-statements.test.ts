@@ -40,6 +40,7 @@ import { type MerchantStatement, prepareStatement, sumTotals } from './merchant-
 import {
   listMonthlyStatements,
   makeMonthlyStatements,
+  missingMonths,
   monthOf,
   pastMonth,
   readMonthlyCsv,
@@ -454,6 +455,51 @@ describe('monthly statements', () => {
       const made = await prepareStatement(ctx, then, await monthOf(ctx.db, then, 'KES', stored?.month ?? ''));
       assert.deepEqual([made.opening, made.closing], [stored?.opening, stored?.closing]);
     }
+  });
+
+  test('a month that was empty is not looked at in every pass', async () => {
+    ctx.clock.set(new Date('2026-08-05T09:00:00Z'));
+    const holder = await newHolder();
+    await book(sandboxTopUp(fact(holder, 500n, 0n)));
+    const statementsOf = async () => {
+      const before = ctx.db.counters.statements;
+      assert.equal(await makeMonthlyStatements(ctx), 0);
+      return ctx.db.counters.statements - before;
+    };
+    while ((await makeMonthlyStatements(ctx)) > 0);
+    const [{ count } = { count: 0 }] = await ctx.db.query<{ count: number }>(
+      'select count(*)::int as count from holders',
+    );
+    assert.equal(await statementsOf(), 1 + 2 * count, 'the holders; then months and wallets of each');
+  });
+
+  test('the months that passed while the gateway stood still are made too, the oldest first', async () => {
+    ctx.clock.set(new Date('2026-08-10T09:00:00Z'));
+    const holder = await newHolder();
+    await book(sandboxTopUp(fact(holder, 500n, 0n)));
+    ctx.clock.set(new Date('2026-09-02T00:00:00Z'));
+    while ((await makeMonthlyStatements(ctx)) > 0);
+    await book(sandboxTopUp(fact(holder, 70n, 0n)));
+    // Nothing ran from here to the middle of December.
+    ctx.clock.set(new Date('2026-12-15T00:00:00Z'));
+    while ((await makeMonthlyStatements(ctx)) > 0);
+    const made = await listMonthlyStatements(ctx.db, holder.id);
+    assert.deepEqual(
+      made.map(({ month, opening, closing, lines }) => [month, opening, closing, lines]),
+      [
+        ['2026-11-01', 570n, 570n, 0],
+        ['2026-10-01', 570n, 570n, 0],
+        ['2026-09-01', 500n, 570n, 1],
+        ['2026-08-01', 0n, 500n, 1],
+      ],
+    );
+  });
+
+  test('at most a year of them, and only those after the first', () => {
+    assert.deepEqual(missingMonths([], '2026-11-01'), ['2026-11-01']);
+    assert.deepEqual(missingMonths(['2026-11-01', '2026-08-01'], '2026-11-01'), ['2026-09-01', '2026-10-01']);
+    assert.deepEqual(missingMonths(['2020-01-01'], '2026-11-01').at(0), '2025-12-01');
+    assert.equal(missingMonths(['2020-01-01'], '2026-11-01').length, 12);
   });
 
   test('a wallet without money has none, and the month before January is December', async () => {

@@ -19,6 +19,9 @@ const HOLDERS_PER_PASS = 50;
 const AFTER_MONTH_MS = HOUR_MS;
 const PART_BYTES = 1_048_576;
 const MAX_LISTED = 120;
+/** A gateway that stood still for longer begins again with the months of a year. */
+const MAX_MONTHS_BACK = 12;
+const MAX_EMPTY_REMEMBERED = 50_000;
 
 export type MonthlyStatement = {
   currency: string;
@@ -100,21 +103,63 @@ export async function makeMonthlyStatements(ctx: Context): Promise<number> {
 
 async function makeStatementsOf(ctx: Context, holder: Holder): Promise<number> {
   const { firstDay } = pastMonth(holder.time_zone, new Date(ctx.clock.millis() - AFTER_MONTH_MS));
+  const stored = await storedMonths(ctx.db, holder.id);
   const wallets = await balancesOf(ctx.db, holder.id);
   let made = 0;
-  for (const { currency } of wallets) {
-    if (await findMonthlyStatement(ctx.db, holder.id, currency, firstDay)) continue;
-    try {
-      const statement = await prepareStatement(ctx, holder, await monthOf(ctx.db, holder, currency, firstDay));
-      // A wallet that had no money yet has no statement.
-      if (statement.lines === 0 && statement.opening === 0n) continue;
-      if (await ctx.db.transaction((tx) => storeStatement(tx, ctx, statement))) made++;
-    } catch (error) {
-      // The statement of another wallet must not wait for it. The next pass tries again.
-      ctx.log.error({ holder: holder.id, currency, month: firstDay, err: error }, 'a monthly statement was not made');
+  for (const { currency } of wallets)
+    for (const month of missingMonths(stored.get(currency) ?? [], firstDay)) {
+      try {
+        if (await makeStatement(ctx, holder, currency, month)) made++;
+      } catch (error) {
+        // The statement of another wallet must not wait for it. The next pass tries again.
+        ctx.log.error({ holder: holder.id, currency, month, err: error }, 'a monthly statement was not made');
+      }
     }
-  }
   return made;
+}
+
+/** The months of each currency that have a statement. */
+async function storedMonths(reader: Reader, holderId: bigint): Promise<Map<string, string[]>> {
+  const rows = await reader.query<{ currency: string; months: string[] }>(
+    'select currency, array_agg(month::text) as months from monthly_statements where holder_id = $1 group by currency',
+    [holderId],
+  );
+  return new Map(rows.map(({ currency, months }) => [currency, months]));
+}
+
+/**
+ * The past month, and those after a statement that have none because the gateway stood still, the oldest first: a month begins where
+ * the one before ended. The first statement of a wallet is that of the past month.
+ */
+export function missingMonths(stored: readonly string[], past: string): string[] {
+  const [first = past] = [...stored, past].sort();
+  const missing: string[] = [];
+  let month = past;
+  for (let count = 0; month >= first && count < MAX_MONTHS_BACK; count++) {
+    if (!stored.includes(month)) missing.unshift(month);
+    month = monthBefore(month);
+  }
+  return missing;
+}
+
+function monthBefore(firstDay: string): string {
+  return `${addDays(firstDay, -1).slice(0, 7)}-01`;
+}
+
+/** Months of wallets that had no money and no line. They are over, so they stay empty. */
+const emptyMonths = perProcess(() => new Set<string>());
+
+/** False: there is nothing to state, or another process was faster. */
+async function makeStatement(ctx: Context, holder: Holder, currency: string, month: string): Promise<boolean> {
+  const empty = emptyMonths(ctx);
+  const key = `${holder.id} ${currency} ${month} ${holder.time_zone}`;
+  if (empty.has(key)) return false;
+  const statement = await prepareStatement(ctx, holder, await monthOf(ctx.db, holder, currency, month));
+  if (statement.lines > 0 || statement.opening !== 0n)
+    return ctx.db.transaction((tx) => storeStatement(tx, ctx, statement));
+  if (empty.size >= MAX_EMPTY_REMEMBERED) empty.clear();
+  empty.add(key);
+  return false;
 }
 
 /** A month of a wallet. It begins where the statement of the month before ended, also if the holder has chosen another zone since. */
@@ -125,7 +170,7 @@ export async function monthOf(
   firstDay: string,
 ): Promise<StatementPeriod> {
   const lastDay = addDays(`${addDays(firstDay, 31).slice(0, 7)}-01`, -1);
-  const before = await findMonthlyStatement(reader, id, currency, `${addDays(firstDay, -1).slice(0, 7)}-01`);
+  const before = await findMonthlyStatement(reader, id, currency, monthBefore(firstDay));
   const period = { currency, firstDay, lastDay };
   return !before || before.time_zone === zone
     ? period
