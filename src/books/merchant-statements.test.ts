@@ -473,7 +473,7 @@ describe('monthly statements', () => {
     assert.equal(await statementsOf(), 1 + 2 * count, 'the holders; then months and wallets of each');
   });
 
-  test('the months that passed while the gateway stood still are made too, the oldest first', async () => {
+  test('the months that passed while the gateway was stopped are made too, the oldest first', async () => {
     ctx.clock.set(new Date('2026-08-10T09:00:00Z'));
     const holder = await newHolder();
     await book(sandboxTopUp(fact(holder, 500n, 0n)));

@@ -19,7 +19,7 @@ const HOLDERS_PER_PASS = 50;
 const AFTER_MONTH_MS = HOUR_MS;
 const PART_BYTES = 1_048_576;
 const MAX_LISTED = 120;
-/** A gateway that stood still for longer begins again with the months of a year. */
+/** After a long stop, at most the statements of a year are made. */
 const MAX_MONTHS_BACK = 12;
 const MAX_EMPTY_REMEMBERED = 50_000;
 
@@ -128,7 +128,7 @@ async function storedMonths(reader: Reader, holderId: bigint): Promise<Map<strin
 }
 
 /**
- * The past month, and those after a statement that have none because the gateway stood still, the oldest first: a month begins where
+ * The past month, and those after a statement that have none because the gateway was stopped, the oldest first: a month begins where
  * the one before ended. The first statement of a wallet is that of the past month.
  */
 export function missingMonths(stored: readonly string[], past: string): string[] {
