@@ -53,12 +53,15 @@ export function formatHead({ number, hash }: Pick<Head, 'number' | 'hash'>): str
  * `partial` blocks that are not full need not wait for their time.
  */
 export async function extendChain(ctx: Context, options: { partial?: boolean } = {}): Promise<number> {
-  const waiting = await listWaiting(ctx.db);
-  const newest = waiting.length === 0 ? [] : await newestBlocks(ctx.db);
+  // Read before what waits: if somebody seals in between, our block has the number of theirs, and is not kept.
+  const newest = await newestBlocks(ctx.db);
   let sealed = 0;
-  for (const { partition, transfers } of waiting)
-    if (options.partial || transfers >= BLOCK_TRANSFERS || isOld(ctx, newest[partition]?.sealed_at ?? null))
-      sealed += await sealBlock(ctx, partition);
+  for (const [partition, waiting] of await listWaiting(ctx.db)) {
+    const block = newest[partition];
+    const isFull = lengthOf(waiting) >= BLOCK_TRANSFERS;
+    if (block && (options.partial || isFull || isOld(ctx, block.sealed_at)))
+      sealed += await sealBlock(ctx, partition, block, waiting);
+  }
   newestHeadOf(ctx).head = await joinPartitions(ctx);
   return sealed;
 }
@@ -75,34 +78,43 @@ export function lastSeenHead(ctx: Context): Head | null {
   return newestHeadOf(ctx).head;
 }
 
-/** Partitions with transfers to seal, in another order each time: processes that seal at once begin with different ones. */
-async function listWaiting(reader: Reader): Promise<{ partition: number; transfers: bigint }[]> {
-  const rows = await reader.query<{ partition: number; transfers: bigint }>(
-    `select (p.holder_id % ${PARTITIONS})::int as partition, sum(p.position - coalesce(s.position, 0))::bigint as transfers
-     from ledger_positions p left join ledger_sealed s using (holder_id)
-     where p.position > coalesce(s.position, 0)
-     group by 1`,
-  );
-  const first = Math.floor(Math.random() * PARTITIONS);
-  const turnOf = ({ partition }: { partition: number }) => (partition + first) % PARTITIONS;
-  return rows.sort((left, right) => turnOf(left) - turnOf(right));
-}
-
-async function sealBlock({ db, clock }: Context, partition: number): Promise<number> {
-  // Read before what is due: if somebody seals in between, our block has the number of theirs, and is not kept.
-  const previous = await newestBlock(db, partition);
-  const due = await db.query<HolderSpan>(
+/**
+ * What is to be sealed, by partition, in another order each time: processes that seal at once begin with different ones. One list for
+ * all of them, because it reads the positions of all holders, and while a snapshot is held open also their old versions.
+ */
+async function listWaiting(reader: Reader): Promise<[partition: number, spans: HolderSpan[]][]> {
+  const spans = await reader.query<HolderSpan>(
     `select p.holder_id as holder, coalesce(s.position, 0) as after, p.position as "upTo"
      from ledger_positions p left join ledger_sealed s using (holder_id)
-     where p.holder_id % ${PARTITIONS} = $1 and p.position > coalesce(s.position, 0)
-     order by p.holder_id limit $2`,
-    [partition, BLOCK_TRANSFERS],
+     where p.position > coalesce(s.position, 0)
+     order by p.holder_id limit $1`,
+    [PARTITIONS * BLOCK_TRANSFERS],
   );
+  const first = Math.floor(Math.random() * PARTITIONS);
+  const turnOf = (partition: number) => (partition + first) % PARTITIONS;
+  return [...Map.groupBy(spans, ({ holder }) => Number(holder % BigInt(PARTITIONS)))].sort(
+    ([left], [right]) => turnOf(left) - turnOf(right),
+  );
+}
+
+/** How many transfers they are. */
+function lengthOf(spans: readonly HolderSpan[]): number {
+  return spans.reduce((sum, { after, upTo }) => sum + Number(upTo - after), 0);
+}
+
+async function sealBlock(
+  { db, clock }: Context,
+  partition: number,
+  newest: NewestBlock,
+  waiting: readonly HolderSpan[],
+): Promise<number> {
+  const due = waiting.slice(0, BLOCK_TRANSFERS);
   const rows = await readLines(db, due, BLOCK_TRANSFERS);
   if (rows.length === 0) return 0;
   const parts = partsOf(due, rows);
+  const previousHash = newest.hash ?? (await pastEnd(db)).hash;
   const hash = hashOf(
-    previous.hash,
+    previousHash,
     rows.map(({ line }) => line),
   );
   const lastId = greatestOf(
@@ -117,13 +129,13 @@ async function sealBlock({ db, clock }: Context, partition: number): Promise<num
        on conflict do nothing returning transfers`,
       [
         partition,
-        previous.number + 1n,
+        newest.number + 1n,
         lastId,
         rows.length,
         parts.map((part) => part.holderId),
         parts.map((part) => part.after),
         parts.map((part) => part.position),
-        previous.hash,
+        previousHash,
         hash,
         clock.now(),
       ],
@@ -157,15 +169,6 @@ function partsOf(due: readonly HolderSpan[], rows: readonly HashedLine[]): Block
 
 export function hashOf(previous: Buffer, lines: readonly string[]): Buffer {
   return createHash('sha256').update(previous).update(lines.join('\n')).digest();
-}
-
-/** The newest block of a partition; before its first one, the end of the past chain. */
-async function newestBlock(reader: Reader, partition: number): Promise<{ number: bigint; hash: Buffer }> {
-  const [block] = await reader.query<{ number: bigint; hash: Buffer }>(
-    'select number, hash from ledger_partition_blocks where partition = $1 order by number desc limit 1',
-    [partition],
-  );
-  return block ?? { number: 0n, hash: (await pastEnd(reader)).hash };
 }
 
 /** The last block of the chain from before there were partitions. All partitions, and the heads, begin with its hash. */
@@ -213,10 +216,10 @@ export function headHash(previous: Buffer, blocks: readonly Buffer[]): Buffer {
     .digest();
 }
 
+type NewestBlock = { number: bigint; last_id: bigint; hash: Buffer | null; sealed_at: Date | null };
+
 /** By partition; hash and date null: it has no block yet. */
-export async function newestBlocks(
-  reader: Reader,
-): Promise<{ number: bigint; last_id: bigint; hash: Buffer | null; sealed_at: Date | null }[]> {
+export async function newestBlocks(reader: Reader): Promise<NewestBlock[]> {
   return await reader.query(
     `select coalesce(number, 0) as number, coalesce(last_id, 0) as last_id, hash, sealed_at
      from generate_series(0, ${PARTITIONS - 1}) as each (partition)
