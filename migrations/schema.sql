@@ -232,8 +232,8 @@ CREATE OR REPLACE FUNCTION public.partition_name(rule partition_rules, start tim
  SET "TimeZone" TO 'UTC'
 AS $function$ select rule.parent || '_' || to_char(start, case when rule.span = 'month' then 'YYYY_MM' else 'YYYYMMDDHH24' end) $function$;
 
-CREATE OR REPLACE FUNCTION public.post_transfers(holder_ids bigint[], debit_accounts bigint[], credit_accounts bigint[], amounts bigint[], debit_balances bigint[], credit_balances bigint[], transaction_ids uuid[], kinds transfer_kind[], currencies text[], moment timestamp with time zone)
- RETURNS void
+CREATE OR REPLACE FUNCTION public.post_transfers(holder_ids bigint[], debit_accounts bigint[], credit_accounts bigint[], amounts bigint[], debit_balances bigint[], credit_balances bigint[], transaction_ids uuid[], kinds transfer_kind[], currencies text[], debit_places tid[], credit_places tid[], position_places tid[], moment timestamp with time zone)
+ RETURNS TABLE(moved_holder bigint, moved_account bigint, moved_to text)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
@@ -244,13 +244,17 @@ AS $function$
 declare
   counted_holders bigint[];
   counted_transfers bigint[];
-  raised_before bigint[];
+  counted_places tid[];
+  raised_holders bigint[];
+  raised_positions bigint[];
+  raised_places tid[];
   positions bigint[];
   net_holders bigint[];
   net_accounts bigint[];
   net_currencies text[];
   net_changes bigint[];
   net_balances bigint[];
+  net_places tid[];
   moved bigint;
 begin
   if moment > clock_timestamp() + interval '30 seconds' then
@@ -264,23 +268,59 @@ begin
     end if;
   end if;
   set local simbi.posting = 'on';
-  select array_agg(holder_id order by holder_id), array_agg(transfers order by holder_id) into counted_holders, counted_transfers
-  from (select holder_id, count(*) as transfers from unnest(holder_ids) as posted (holder_id) group by holder_id) as counted;
-  insert into ledger_positions (holder_id)
-  select holder_id from unnest(counted_holders) as counted (holder_id)
-  on conflict do nothing;
-  with raised as (
-    update ledger_positions p set position = p.position + counted.transfers
-    from unnest(counted_holders, counted_transfers) as counted (holder_id, transfers)
-    where p.holder_id = counted.holder_id
-    returning p.holder_id, p.position - counted.transfers as before
-  )
-  select array_agg(before order by holder_id) into raised_before from raised;
-  -- By rank and not by a join: without hash joins every transfer would be compared with every holder.
-  select array_agg(raised_before[rank] + ordinal order by place) into positions
+  select array_agg(holder_id order by holder_id), array_agg(transfers order by holder_id), array_agg(place order by holder_id)
+  into counted_holders, counted_transfers, counted_places
   from (
-    select place, dense_rank() over (order by holder_id) as rank, row_number() over (partition by holder_id order by place) as ordinal
-    from unnest(holder_ids) with ordinality as posted (holder_id, place)
+    select holder_id, count(*) as transfers, min(place) as place
+    from unnest(holder_ids, position_places) as posted (holder_id, place) group by holder_id
+  ) as counted;
+  if position_places is null then
+    insert into ledger_positions (holder_id)
+    select holder_id from unnest(counted_holders) as counted (holder_id)
+    on conflict do nothing;
+    with raised as (
+      update ledger_positions p set position = p.position + counted.transfers
+      from unnest(counted_holders, counted_transfers) as counted (holder_id, transfers)
+      where p.holder_id = counted.holder_id
+      returning p.holder_id, p.position
+    )
+    select array_agg(position order by holder_id) into raised_positions from raised;
+  else
+    with found as materialized (
+      select counted.holder_id, counted.transfers, coalesce(
+          (select p.ctid from ledger_positions p where p.ctid = counted.place and p.holder_id = counted.holder_id),
+          (select p.ctid from ledger_positions p where p.holder_id = counted.holder_id)
+        ) as place
+      from unnest(counted_holders, counted_transfers, counted_places) as counted (holder_id, transfers, place)
+    ), raised as (
+      update ledger_positions p set position = p.position + found.transfers
+      from (select * from found order by holder_id) as found where p.ctid = found.place
+      returning p.holder_id, p.position, p.ctid as place
+    )
+    select array_agg(holder_id order by holder_id), array_agg(position order by holder_id), array_agg(place order by holder_id)
+    into raised_holders, raised_positions, raised_places from raised;
+    if raised_holders is distinct from counted_holders then
+      -- Those that another posting moved while this one waited for the lock, and those that have no position yet.
+      with raised as (
+        insert into ledger_positions as p (holder_id, position)
+        select holder_id, transfers from unnest(counted_holders, counted_transfers) as counted (holder_id, transfers)
+        where holder_id <> all (coalesce(raised_holders, '{}'))
+        on conflict (holder_id) do update set position = p.position + excluded.position
+        returning p.holder_id, p.position, p.ctid as place
+      ), every as (
+        select holder_id, position, place from raised
+        union all
+        select * from unnest(raised_holders, raised_positions, raised_places) as before (holder_id, position, place)
+      )
+      select array_agg(holder_id order by holder_id), array_agg(position order by holder_id), array_agg(place order by holder_id)
+      into raised_holders, raised_positions, raised_places from every;
+    end if;
+  end if;
+  -- By rank and not by a join: without hash joins every transfer would be compared with every holder.
+  select array_agg(raised_positions[rank] - counted_transfers[rank] + ordinal order by turn) into positions
+  from (
+    select turn, dense_rank() over (order by holder_id) as rank, row_number() over (partition by holder_id order by turn) as ordinal
+    from unnest(holder_ids) with ordinality as posted (holder_id, turn)
   ) as posted;
   insert into ledger_transfers (holder_id, debit_account, credit_account, amount, debit_balance, credit_balance,
                                 posted_at, transaction_id, kind, currency, position)
@@ -289,28 +329,96 @@ begin
               positions)
     as posted (holder_id, debit_account, credit_account, amount, debit_balance, credit_balance, transaction_id, kind, currency, position);
   with posted as (
-    select * from unnest(holder_ids, debit_accounts, credit_accounts, amounts, debit_balances, credit_balances, currencies)
-      with ordinality as posted (holder_id, debit_account, credit_account, amount, debit_balance, credit_balance, currency, place)
+    select * from unnest(holder_ids, debit_accounts, credit_accounts, amounts, debit_balances, credit_balances, currencies,
+                         debit_places, credit_places)
+      with ordinality as posted (holder_id, debit_account, credit_account, amount, debit_balance, credit_balance, currency,
+                                 debit_place, credit_place, turn)
   ), side as (
-    select holder_id, debit_account as account, currency, -amount as change, debit_balance as balance, place from posted
+    select holder_id, debit_account as account, currency, -amount as change, debit_balance as balance, debit_place as place, turn
+    from posted
     union all
-    select holder_id, credit_account, currency, amount, credit_balance, place from posted
+    select holder_id, credit_account, currency, amount, credit_balance, credit_place, turn from posted
   ), net as (
-    select holder_id, account, currency, sum(change)::bigint as change, (array_agg(balance order by place desc))[1] as balance
+    select holder_id, account, currency, sum(change)::bigint as change, (array_agg(balance order by turn desc))[1] as balance,
+           min(place) as place
     from side group by holder_id, account, currency
   )
-  select array_agg(holder_id), array_agg(account), array_agg(currency), array_agg(change), array_agg(balance)
-  into net_holders, net_accounts, net_currencies, net_changes, net_balances from net;
-  update ledger_accounts a set balance = net.balance, updated_at = moment
-  from unnest(net_holders, net_accounts, net_currencies, net_changes, net_balances) as net (holder_id, account, currency, change, balance)
-  where a.holder_id = net.holder_id and a.id = net.account and a.currency = net.currency
-    and a.balance + net.change = net.balance and a.updated_at <= moment;
+  select array_agg(holder_id), array_agg(account), array_agg(currency), array_agg(change), array_agg(balance), array_agg(place)
+  into net_holders, net_accounts, net_currencies, net_changes, net_balances, net_places from net;
+  if position_places is not null then
+    return query
+      update ledger_accounts a set balance = net.balance, updated_at = moment
+      from unnest(net_holders, net_accounts, net_currencies, net_changes, net_balances, net_places)
+        as net (holder_id, account, currency, change, balance, place)
+      where a.ctid = net.place and a.holder_id = net.holder_id and a.id = net.account and a.currency = net.currency
+        and a.balance + net.change = net.balance and a.updated_at <= moment
+      returning a.holder_id, a.id, a.ctid::text;
+  else
+    update ledger_accounts a set balance = net.balance, updated_at = moment
+    from unnest(net_holders, net_accounts, net_currencies, net_changes, net_balances) as net (holder_id, account, currency, change, balance)
+    where a.holder_id = net.holder_id and a.id = net.account and a.currency = net.currency
+      and a.balance + net.change = net.balance and a.updated_at <= moment;
+  end if;
   get diagnostics moved = row_count;
   if moved <> cardinality(net_accounts) then
     raise exception 'a transfer does not fit its accounts: unknown account, other holder or currency, or stale balance'
       using errcode = '23514', constraint = 'transfer_fits_accounts', table = 'ledger_transfers';
   end if;
   set local simbi.posting = 'off';
+  return query
+    select holder_id, null::bigint, place::text from unnest(raised_holders, raised_places) as raised (holder_id, place);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.post_transfers(holder_ids bigint[], debit_accounts bigint[], credit_accounts bigint[], amounts bigint[], debit_balances bigint[], credit_balances bigint[], transaction_ids uuid[], kinds transfer_kind[], currencies text[], moment timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+begin
+  perform post_transfers(holder_ids, debit_accounts, credit_accounts, amounts, debit_balances, credit_balances, transaction_ids, kinds,
+                         currencies, null, null, null, moment);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.raise_event_feeds(holder_ids bigint[], events bigint[], places tid[])
+ RETURNS TABLE(raised_holder bigint, raised_position bigint, raised_place text)
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+declare
+  raised_holders bigint[];
+  raised_positions bigint[];
+  raised_places text[];
+begin
+  with found as materialized (
+    select counted.holder_id, counted.events, coalesce(
+        (select f.ctid from event_feeds f where f.ctid = counted.place and f.holder_id = counted.holder_id),
+        (select f.ctid from event_feeds f where f.holder_id = counted.holder_id)
+      ) as place
+    from unnest(holder_ids, events, places) as counted (holder_id, events, place)
+  ), raised as (
+    update event_feeds f set last_position = f.last_position + found.events
+    from (select * from found order by holder_id) as found where f.ctid = found.place
+    returning f.holder_id, f.last_position, f.ctid::text as place
+  )
+  select array_agg(holder_id), array_agg(last_position), array_agg(place)
+  into raised_holders, raised_positions, raised_places from raised;
+  return query select * from unnest(raised_holders, raised_positions, raised_places);
+  if cardinality(raised_holders) is distinct from cardinality(holder_ids) then
+    -- Those that another transaction moved while this one waited for the lock, and those that have no event yet.
+    return query
+      insert into event_feeds as f (holder_id, last_position)
+      select counted.holder_id, counted.events from unnest(holder_ids, events) as counted (holder_id, events)
+      where counted.holder_id <> all (coalesce(raised_holders, '{}'))
+      order by counted.holder_id
+      on conflict (holder_id) do update set last_position = f.last_position + excluded.last_position
+      returning f.holder_id, f.last_position, f.ctid::text;
+  end if;
 end
 $function$;
 
@@ -832,9 +940,9 @@ create table ledger_accounts (
   constraint account_rail_named CHECK (((rail IS NOT NULL) = (kind = ANY (ARRAY['operator_clearing'::text, 'bank'::text])))),
   constraint account_wallet_named CHECK (((wallet_account IS NOT NULL) = (kind = ANY (ARRAY['wallet_available'::text, 'wallet_reserved'::text, 'wallet_held'::text, 'wallet_disputed'::text])))),
   constraint account_wallet_exists FOREIGN KEY (holder_id, wallet_account) REFERENCES wallets(holder_id, wallet_account)
-) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000, fillfactor=25);
+) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000, fillfactor=10);
 comment on table ledger_accounts is
-  'Accounts with their balances. Three quarters of each page stay free, so that a new balance is written beside the old ones and no index is touched, also while a long report keeps old balances from being cleaned away.';
+  'Accounts with their balances. Nine tenths of each page stay free, so that a new balance is written beside the old ones and no index is touched, also while a long report keeps old balances from being cleaned away.';
 comment on column ledger_accounts.holder_id is
   'The holder whose money it is about. 0: the gateway itself (money whose owner is unknown).';
 comment on column ledger_accounts.updated_at is
@@ -1295,7 +1403,7 @@ create table event_feeds (
   restored_positions bigint[] not null default '{}'::bigint[],
   constraint event_feeds_pkey PRIMARY KEY (holder_id),
   constraint feed_restores_paired CHECK ((cardinality(restored_at) = cardinality(restored_positions)))
-) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000, fillfactor=25);
+) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000, fillfactor=10);
 comment on table event_feeds is
   'How many events each holder has. The transaction that writes events raises the number first and keeps the row locked, so the positions of one holder have no gaps and become visible in order: the feed waits for nothing.';
 comment on column event_feeds.restored_positions is
@@ -3468,7 +3576,7 @@ create table ledger_positions (
   holder_id bigint not null,
   position bigint not null default 0,
   constraint position_of_holder PRIMARY KEY (holder_id)
-) with (fillfactor=25);
+) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000, fillfactor=10);
 comment on table ledger_positions is
   'The newest position of each holder with transfers. Changed by post_transfers only; the row is locked until the posting commits, so when a position is visible every transfer up to it is.';
 
@@ -3499,7 +3607,7 @@ create table ledger_sealed (
   holder_id bigint not null,
   position bigint not null,
   constraint sealed_of_holder PRIMARY KEY (holder_id)
-);
+) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000, fillfactor=10);
 comment on table ledger_sealed is
   'Up to which position the transfers of a holder are in blocks: what sealing goes on from.';
 

@@ -76,7 +76,7 @@ describe('a store on several servers', {
     const { ctx } = gateway;
     await ctx.ownerDb.query(`update applied_privileges set checksum = 'of the version before'`);
     await ctx.ownerDb.query(
-      `do $$ begin execute (select format('alter function %s security definer', oid::regprocedure) from pg_proc
+      `do $$ begin execute (select string_agg(format('alter function %s security definer;', oid::regprocedure), ' ') from pg_proc
        where proname = 'post_transfers'); end $$`,
     );
     await migrate(ctx.databaseUrl);

@@ -62,7 +62,7 @@ type EventRow = RecordedEvent & {
   packedFrom: number;
 };
 
-const EVENTS = columns<EventRow>(5, {
+const EVENTS = columns<EventRow>(8, {
   holder_id: ['bigint', (event) => event.holderId],
   transaction_id: ['uuid', (event) => event.transactionId],
   type: 'text',
@@ -75,20 +75,34 @@ const EVENTS = columns<EventRow>(5, {
   body_length: ['int', (event) => event.packed.length],
 });
 
+/** The feed of one holder: how many events are added, and where its row was seen last. */
+type RaisedFeed = { holderId: bigint; events: number; place: string | null };
+
+const FEEDS = columns<RaisedFeed>(5, {
+  holder_id: ['bigint', (feed) => feed.holderId],
+  events: 'bigint',
+  place: ['tid', (feed) => feed.place],
+});
+
+const RAISE_FEEDS = `
+      select raised_holder as holder_id, raised_position as last_position, raised_place as place
+      from raise_event_feeds(${FEEDS.parameters})`;
+
+// On several servers a row has no place that the coordinator could name.
+const RAISE_FEEDS_ON_SERVERS = `
+      insert into event_feeds as feed (holder_id, last_position)
+      select holder_id, events from ${FEEDS.rows} order by holder_id
+      on conflict (holder_id) do update set last_position = feed.last_position + excluded.last_position
+      returning holder_id, last_position, null as place`;
+
 // One statement for any number of events. The number of each holder's feed is raised first, in the order of the holders,
 // and stays locked until the commit: so positions have no gaps and become visible in order. Bodies travel as one value
 // cut by offsets: an array of them would be escaped here and unescaped there. A paused address gets its row, but no
-// date.
-const RECORD_EVENTS = {
-  name: 'record_events',
-  text: `
+// date. The answer has what the caller cannot know: which deliveries wait for their address, and where the feeds are.
+const recordText = (raiseFeeds: string) => `
     with input as materialized (
       select * from ${EVENTS.rows}
-    ), feeds as (
-      insert into event_feeds as feed (holder_id, last_position)
-      select holder_id, count(*) from input group by holder_id order by holder_id
-      on conflict (holder_id) do update set last_position = feed.last_position + excluded.last_position
-      returning holder_id, last_position
+    ), feeds as materialized (${raiseFeeds}
     ), written as (
       insert into events (holder_id, transaction_id, type, sequence, id, position, integration_id, url, body, created_at)
       select i.holder_id, i.transaction_id, i.type, ${SEQUENCE}, i.id, f.last_position - i.after, i.integration_id, i.url,
@@ -106,8 +120,18 @@ const RECORD_EVENTS = {
       where i.url is not null
       returning event_id, due_at = 'infinity' as paused
     )
-    select event_id, paused from queued`,
-};
+    select event_id as paused_event, null::bigint as feed, null as place from queued where paused
+    union all
+    select null, holder_id, place from feeds where place is not null`;
+
+const RECORD_EVENTS = { name: 'record_events', text: recordText(RAISE_FEEDS) };
+const RECORD_EVENTS_ON_SERVERS = { name: 'record_events_on_servers', text: recordText(RAISE_FEEDS_ON_SERVERS) };
+
+type RecordAnswer =
+  | { paused_event: string; feed: null; place: null }
+  | { paused_event: null; feed: bigint; place: string };
+
+const feedKey = (holderId: bigint) => `feed:${holderId}`;
 
 /**
  * Writes events and their deliveries. Events of one transaction are in the feed in the order given. With `handOver` the
@@ -124,18 +148,31 @@ export async function recordEvents(
   const leasedUntil = new Date(at.getTime() + LEASE_MS);
   const recorded = events.map((event) => fixEvent(event, at, leasedUntil));
   const given = rowsOf(recorded);
-  const rows = await tx.query<{ event_id: string; paused: boolean }>(RECORD_EVENTS, [
+  const statement = tx.isDistributed?.() ? RECORD_EVENTS_ON_SERVERS : RECORD_EVENTS;
+  const answers = await tx.query<RecordAnswer>(statement, [
     at,
     handOver ? leasedUntil : at,
     handOver,
     Buffer.concat(given.map((row) => row.packed)),
+    ...FEEDS.arrays(feedsOf(tx, events)),
     ...EVENTS.arrays(given),
   ]);
-  const paused = new Set(rows.filter((row) => row.paused).map((row) => row.event_id));
+  const paused = new Set<string>();
+  for (const answer of answers) {
+    if (answer.feed === null) paused.add(answer.paused_event);
+    else tx.places?.note(feedKey(answer.feed), answer.place);
+  }
   // A paused delivery waits until its address is resumed, so the deliverer must not get it.
   return paused.size === 0
     ? recorded
     : recorded.map((event) => (paused.has(event.id) ? { ...event, url: null } : event));
+}
+
+/** In the order of the holders. */
+function feedsOf(tx: Tx, events: readonly NewEvent[]): RaisedFeed[] {
+  return [...Map.groupBy(events, ({ holderId }) => holderId)]
+    .map(([holderId, own]) => ({ holderId, events: own.length, place: tx.places?.find(feedKey(holderId)) ?? null }))
+    .sort((left, right) => (left.holderId < right.holderId ? -1 : 1));
 }
 
 function rowsOf(events: RecordedEvent[]): EventRow[] {

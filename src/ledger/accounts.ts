@@ -2,7 +2,7 @@
 // by every posting. Only ledger.ts changes balances.
 
 import { columns } from '../platform/columns.ts';
-import type { Tx } from '../platform/db.ts';
+import type { Statement, Tx } from '../platform/db.ts';
 import { byHolder, inTurns, queryByHolder } from '../platform/one-holder.ts';
 import {
   type AccountRef,
@@ -24,6 +24,8 @@ export type LockedAccount = {
   readonly ref: AccountRef;
   readonly mayGoNegative: boolean;
   readonly updatedAt: Date;
+  /** Where the row is, so that it is changed there; null on several servers. */
+  readonly place: string | null;
   balance: bigint;
 };
 
@@ -34,21 +36,49 @@ const WANTED = columns<AccountRef>(1, {
   key: ['text', accountKey],
 });
 
-// Locks in the order of (holder, id), so two batches over the same accounts wait for each other instead of deadlocking.
+// Locks in the order of (holder, key), so two batches over the same accounts wait for each other instead of deadlocking.
 // When an account does not exist yet nothing is locked: accounts must be created before any lock is held.
 const LOCK_ACCOUNTS = byHolder(
   'ledger_lock_accounts',
   3,
-  (ofOne) => `
+  (ofOne, placeIn) => `
     with wanted as materialized (
       select a.holder_id, a.id from ${WANTED.rows} join ledger_accounts a using (holder_id, key) where ${ofOne('a')}
     )
-    select a.id, a.key, a.balance, a.updated_at
+    select a.id, a.key, a.balance, a.updated_at, ${placeIn('a')} as place
     from wanted join ledger_accounts a using (holder_id, id)
     where (select count(*) from wanted) = cardinality($1) and ${ofOne('a')}
-    order by a.holder_id, a.id
+    order by a.holder_id, a.key
     for no key update of a`,
 );
+
+type PlacedAccount = AccountRef & { readonly place: string };
+
+const PLACED = columns<PlacedAccount>(1, {
+  holder_id: ['bigint', (ref) => ref.holderId],
+  key: ['text', accountKey],
+  place: ['tid', (ref) => ref.place],
+});
+
+// The same for accounts that this process has seen, so they exist; given in the order of (holder, key). One that is no longer where
+// it was seen is locked by its key in the same turn.
+const LOCK_PLACED_ACCOUNTS: Statement = {
+  name: 'ledger_lock_placed_accounts',
+  text: `
+    select coalesce(placed.id, keyed.id) as id, input.key, coalesce(placed.balance, keyed.balance) as balance,
+           coalesce(placed.updated_at, keyed.updated_at) as updated_at, coalesce(placed.place, keyed.place)::text as place
+    from ${PLACED.rows}
+    left join lateral (
+      select a.id, a.balance, a.updated_at, a.ctid as place from ledger_accounts a
+      where a.ctid = input.place and a.holder_id = input.holder_id and a.key = input.key
+      for no key update
+    ) as placed on true
+    left join lateral (
+      select a.id, a.balance, a.updated_at, a.ctid as place from ledger_accounts a
+      where placed.id is null and a.holder_id = input.holder_id and a.key = input.key
+      for no key update
+    ) as keyed on true`,
+};
 
 /**
  * Locks the accounts, creating those that do not exist yet; by key. What is beside the wallets among them (debts, held money) is
@@ -87,15 +117,15 @@ async function createAndLock(tx: Tx, wanted: AccountRef[], at: Date): Promise<Lo
   return rows;
 }
 
-type LockedRow = { id: bigint; key: string; balance: bigint; updated_at: Date };
+type LockedRow = { id: bigint; key: string; balance: bigint; updated_at: Date; place: string | null };
 
 function lockedAccounts(rows: LockedRow[], byKey: ReadonlyMap<string, AccountRef>): Map<string, LockedAccount> {
   return new Map(
     rows.map((row) => {
       const ref = byKey.get(row.key);
       if (!ref) throw new Error(`locked an account that was not asked for: ${row.key}`);
-      const { id, balance, updated_at: updatedAt } = row;
-      return [row.key, { id, ref, mayGoNegative: mayGoNegative(ref), updatedAt, balance }];
+      const { id, balance, updated_at: updatedAt, place } = row;
+      return [row.key, { id, ref, mayGoNegative: mayGoNegative(ref), updatedAt, place, balance }];
     }),
   );
 }
@@ -103,8 +133,9 @@ function lockedAccounts(rows: LockedRow[], byKey: ReadonlyMap<string, AccountRef
 const LOCK_BESIDE = byHolder(
   'ledger_lock_beside',
   3,
-  (ofOne) => `
-    select a.id, a.key, a.balance, a.updated_at from ${WANTED.rows} join ledger_accounts a using (holder_id, key)
+  (ofOne, placeIn) => `
+    select a.id, a.key, a.balance, a.updated_at, ${placeIn('a')} as place
+    from ${WANTED.rows} join ledger_accounts a using (holder_id, key)
     where ${ofOne('a')} order by a.holder_id, a.id for no key update of a`,
 );
 
@@ -121,8 +152,30 @@ export async function createBeside(tx: Tx, beside: AccountRef[], at: Date): Prom
   return lockBeside(tx, beside);
 }
 
-function selectLocked(tx: Tx, wanted: AccountRef[]) {
-  return queryByHolder<LockedRow, AccountRef>(tx, LOCK_ACCOUNTS, WANTED, wanted, ownerOf);
+/** None where one of them does not exist. */
+async function selectLocked(tx: Tx, wanted: AccountRef[]): Promise<LockedRow[]> {
+  const placed = tx.isDistributed?.() ? null : placesOf(tx, wanted);
+  if (placed) {
+    const rows = await tx.query<LockedRow | { id: null }>(LOCK_PLACED_ACCOUNTS, PLACED.arrays(placed));
+    // Seen, and gone: another database was put in the place of the one before.
+    if (rows.every((row) => row.id !== null)) return rows;
+  }
+  return await queryByHolder<LockedRow, AccountRef>(tx, LOCK_ACCOUNTS, WANTED, wanted, ownerOf);
+}
+
+/** In the order in which they are locked. Null: one of them is not known. */
+function placesOf(tx: Tx, wanted: readonly AccountRef[]): PlacedAccount[] | null {
+  const placed: (PlacedAccount & { key: string })[] = [];
+  for (const ref of wanted) {
+    const key = accountKey(ref);
+    const place = tx.places?.find(key);
+    if (!place) return null;
+    placed.push({ ...ref, key, place });
+  }
+  return placed.sort((left, right) => {
+    if (left.holderId !== right.holderId) return left.holderId < right.holderId ? -1 : 1;
+    return left.key < right.key ? -1 : 1;
+  });
 }
 
 const WALLETS = columns<WalletKey>(1, {

@@ -158,6 +158,32 @@ describe('posting', () => {
     assert.deepEqual(statements, ctx.db.isDistributed() ? [7, 4, many, many] : [7, 3, many, many]);
   });
 
+  test('a row that is not where it was seen is found by its key', async () => {
+    const [holderId, other] = [await createHolder(), await createHolder()];
+    await postNow([...collection(holderId, 10n, 1n), ...collection(other, 10n, 1n)]);
+    const keys = (holder: bigint) => [
+      ...collection(holder, 10n, 1n).flatMap(({ debit, credit }) => [accountKey(debit), accountKey(credit)]),
+      `position:${holder}`,
+    ];
+    const swapped = keys(holderId).map((key, index) => [key, keys(other)[index] ?? '']);
+    await ctx.db.transaction(async ({ places }) => {
+      for (const [key = '', otherKey = ''] of swapped) places?.note(key, places.find(otherKey) ?? '(0,1)');
+      for (const [, otherKey = ''] of swapped) places?.note(otherKey, '(4000000000,1)');
+    });
+    await postNow([...collection(holderId, 20n, 1n), ...collection(other, 30n, 1n)]);
+    await postNow([...collection(holderId, 20n, 1n), ...collection(other, 30n, 1n)]);
+    const available = async (holder: bigint) => (await balancesOf(ctx.db, holder))[0]?.available;
+    assert.deepEqual([await available(holderId), await available(other)], [47n, 67n]);
+    const positions = await ctx.db.query<{ position: bigint }>(
+      'select position from ledger_transfers where holder_id = any ($1) order by holder_id, position',
+      [[holderId, other]],
+    );
+    assert.deepEqual(
+      positions.map(({ position }) => position),
+      [1n, 2n, 3n, 4n, 5n, 6n, 1n, 2n, 3n, 4n, 5n, 6n],
+    );
+  });
+
   test('time never runs backwards for an account, even when the clock does', async () => {
     const holderId = await createHolder();
     await postNow(collection(holderId, 10n));

@@ -2,7 +2,7 @@
 // accounts in sorted order, a second what is beside the wallets among them (debts, held money), and one call of post_transfers
 // adds all transfers and moves each balance once.
 
-import { columns } from '../platform/columns.ts';
+import { type ColumnSpec, columns } from '../platform/columns.ts';
 import { type Reader, type Statement, type Tx, violatedConstraint } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { lesserOf } from '../platform/money.ts';
@@ -104,7 +104,14 @@ function missingBeside(accounts: Map<string, LockedAccount>, planned: readonly P
   if (possible.length === 0) return [];
   const copy = new Map([...accounts].map(([key, account]) => [key, { ...account }]));
   for (const ref of possible)
-    copy.set(accountKey(ref), { id: 0n, ref, mayGoNegative: mayGoNegative(ref), updatedAt: at, balance: 0n });
+    copy.set(accountKey(ref), {
+      id: 0n,
+      ref,
+      mayGoNegative: mayGoNegative(ref),
+      updatedAt: at,
+      place: null,
+      balance: 0n,
+    });
   const moved = planned
     .map((group) => applyGroup(copy, group, at))
     .flatMap((result) => (result.ok ? result.transfers : []))
@@ -235,23 +242,41 @@ function lockedAccount(accounts: Map<string, LockedAccount>, ref: AccountRef): L
   return account;
 }
 
-type TransferRow = PostedTransfer & { readonly debitId: bigint; readonly creditId: bigint };
+type TransferRow = PostedTransfer & {
+  readonly debitAccount: LockedAccount;
+  readonly creditAccount: LockedAccount;
+  readonly positionPlace: string | null;
+};
 
-const TRANSFERS = columns<TransferRow>(1, {
+const TRANSFER_COLUMNS: Record<string, ColumnSpec<TransferRow>> = {
   holder_ids: ['bigint', (row) => row.holderId],
-  debit_accounts: ['bigint', (row) => row.debitId],
-  credit_accounts: ['bigint', (row) => row.creditId],
+  debit_accounts: ['bigint', (row) => row.debitAccount.id],
+  credit_accounts: ['bigint', (row) => row.creditAccount.id],
   amounts: ['bigint', (row) => row.amount],
   debit_balances: ['bigint', (row) => row.debitBalance],
   credit_balances: ['bigint', (row) => row.creditBalance],
   transaction_ids: ['uuid', (row) => row.transactionId],
   kinds: ['transfer_kind', (row) => row.kind],
   currencies: ['text', (row) => row.currency],
+};
+
+const TRANSFERS = columns<TransferRow>(2, {
+  ...TRANSFER_COLUMNS,
+  debit_places: ['tid', (row) => row.debitAccount.place],
+  credit_places: ['tid', (row) => row.creditAccount.place],
+  position_places: ['tid', (row) => row.positionPlace],
 });
 
 const POST_TRANSFERS: Statement = {
   name: 'post_transfers',
-  text: `select post_transfers(${TRANSFERS.parameters}, $10)`,
+  text: `select moved_holder, moved_account, moved_to from post_transfers(${TRANSFERS.parameters}, $1)`,
+};
+
+const TRANSFERS_ON_SERVERS = columns<TransferRow>(2, TRANSFER_COLUMNS);
+
+const POST_ON_SERVERS: Statement = {
+  name: 'post_transfers_on_servers',
+  text: `select post_transfers(${TRANSFERS_ON_SERVERS.parameters}, $1)`,
 };
 
 async function insertTransfers(
@@ -262,11 +287,13 @@ async function insertTransfers(
 ): Promise<void> {
   const rows = posted.map((transfer) => ({
     ...transfer,
-    debitId: lockedAccount(accounts, transfer.debit).id,
-    creditId: lockedAccount(accounts, transfer.credit).id,
+    debitAccount: lockedAccount(accounts, transfer.debit),
+    creditAccount: lockedAccount(accounts, transfer.credit),
+    positionPlace: tx.places?.find(positionKey(transfer.holderId)) ?? null,
   }));
   try {
-    await tx.query(POST_TRANSFERS, [...TRANSFERS.arrays(rows), postedAt]);
+    if (tx.isDistributed?.()) await tx.query(POST_ON_SERVERS, [postedAt, ...TRANSFERS_ON_SERVERS.arrays(rows)]);
+    else notePlaces(tx, accounts, await tx.query<MovedRow>(POST_TRANSFERS, [postedAt, ...TRANSFERS.arrays(rows)]));
   } catch (error) {
     switch (violatedConstraint(error)) {
       case 'account_not_overdrawn':
@@ -280,6 +307,20 @@ async function insertTransfers(
       default:
         throw error;
     }
+  }
+}
+
+const positionKey = (holderId: bigint) => `position:${holderId}`;
+
+/** Where a balance is now; or, without an account, the position of the holder. */
+type MovedRow = { moved_holder: bigint; moved_account: bigint | null; moved_to: string };
+
+/** For the next posting. */
+function notePlaces(tx: Tx, accounts: ReadonlyMap<string, LockedAccount>, moved: readonly MovedRow[]): void {
+  const keys = new Map([...accounts].map(([key, { id }]) => [id, key]));
+  for (const { moved_holder: holderId, moved_account: account, moved_to: place } of moved) {
+    const key = account === null ? positionKey(holderId) : keys.get(account);
+    if (key !== undefined) tx.places?.note(key, place);
   }
 }
 

@@ -15,6 +15,7 @@ import { asRole, isPooled } from './database-url.ts';
 import { Problem } from './errors.ts';
 import { type KnownColumns, type Preamble, sendPrepared } from './prepared-query.ts';
 import { createReachable } from './reachable.ts';
+import { createRowPlaces, placesOfTransaction, type RowPlaces } from './row-places.ts';
 
 const STATEMENT_TIMEOUT_MS = 8_000;
 /**
@@ -57,6 +58,7 @@ export interface Reader {
 /** An open transaction. Functions that write take one, as their first parameter, never optional. */
 export interface Tx extends Reader {
   readonly isTransaction: true;
+  readonly places?: RowPlaces;
 }
 
 export interface Database extends Reader {
@@ -145,6 +147,7 @@ type Shared = {
   doubtful: WeakSet<object>;
   /** Null: there was no connection yet. */
   isDistributed: boolean | null;
+  places: RowPlaces;
 };
 
 function openPool(options: DatabaseOptions): Shared {
@@ -191,7 +194,8 @@ function openPool(options: DatabaseOptions): Shared {
   const settings = pooled ? settingsOf(role, timeouts) : null;
   const counters = { statements: 0, commits: 0 };
   const connect = createReachable(pool, servers);
-  return { pool, connect, commits, doubtful, columns: new WeakMap(), settings, isDistributed: null, counters };
+  const places = createRowPlaces();
+  return { pool, connect, commits, doubtful, columns: new WeakMap(), settings, isDistributed: null, places, counters };
 }
 
 /** `set local`: they end with the transaction, so the next that is lent the connection has none of them. */
@@ -264,13 +268,18 @@ async function send<R extends object>(
   return await sendPrepared<R>(shared.columns, client, { name, text }, values ?? [], preamble);
 }
 
+function txOf(shared: Shared): Omit<Tx, 'query'> {
+  return { isTransaction: true, isDistributed: () => shared.isDistributed === true, places: shared.places };
+}
+
 async function runTransaction<T>(shared: Shared, work: (tx: Tx) => Promise<T>): Promise<T> {
   const session = await borrow(shared);
   const { client } = session;
   let broken: Error | undefined;
   let committing = false;
   try {
-    const tx: Tx = { isTransaction: true, isDistributed: () => shared.isDistributed === true, query: session.query };
+    const { places, keep } = placesOfTransaction(shared.places);
+    const tx: Tx = { ...txOf(shared), places, query: session.query };
     // Sent together with the first statement of the work: one round trip less.
     const [, result] = await Promise.all([client.query(beginWith(shared)), work(tx)]);
     session.end();
@@ -282,6 +291,7 @@ async function runTransaction<T>(shared: Shared, work: (tx: Tx) => Promise<T>): 
     assert.equal(command, 'COMMIT', 'The transaction was rolled back: one of its statements had failed.');
     refuseDoubt(shared, client);
     shared.counters.commits++;
+    keep();
     if (session.hasChanged()) noteCommit();
     return result;
   } catch (error) {
@@ -387,8 +397,7 @@ function ofHolder(statement: Statement): Statement {
 function singleStatement(shared: Shared): Tx {
   let used = false;
   return {
-    isTransaction: true,
-    isDistributed: () => shared.isDistributed === true,
+    ...txOf(shared),
     async query(statement, values) {
       assert(!used, 'single() is for one statement');
       used = true;

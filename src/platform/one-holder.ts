@@ -8,18 +8,24 @@ import type { Reader, Statement } from './db.ts';
 export type StatementByHolder = { readonly all: Statement; readonly one: Statement };
 
 /**
- * The statement in both forms. `text` gets the condition that a table is of the one holder, by the name that the table has in the
- * statement; `parameter` is the number of the parameter after all others, which is that holder.
+ * The statement in both forms. `text` gets two functions of the name that a table has in the statement: the condition that the table is
+ * of the one holder, and the place of its row (platform/row-places.ts), null where the coordinator cannot name one. `parameter` is
+ * the number of the parameter after all others, which is the one holder.
  */
 export function byHolder(
   name: string,
   parameter: number,
-  text: (ofOne: (table: string) => string) => string,
+  text: (ofOne: (table: string) => string, placeIn: (table: string) => string) => string,
 ): StatementByHolder {
-  return {
-    all: { name, text: text(() => 'true') },
-    one: { name: `${name}_of_one`, text: text((table) => `${table}.holder_id = $${parameter}::bigint`) },
-  };
+  const all = text(
+    () => 'true',
+    (table) => `${table}.ctid::text`,
+  );
+  const one = text(
+    (table) => `${table}.holder_id = $${parameter}::bigint`,
+    () => 'null',
+  );
+  return { all: { name, text: all }, one: { name: `${name}_of_one`, text: one } };
 }
 
 /** Sent together, in the order of the holders: two transactions over the same holders wait for each other and cannot deadlock. */

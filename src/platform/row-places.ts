@@ -1,0 +1,40 @@
+// Where rows were seen last in their tables (`ctid`). While a snapshot is held open no old version of a row can be cleaned away, and
+// a lookup by key reads all of them; a lookup at its place reads the one. A place is only where to look first: a statement that uses one
+// also names the key, and falls back to it. So it is harmless that another process has moved the row.
+
+/** Those not seen for longest are forgotten. An entry takes about 150 bytes. */
+const MAX_PLACES = 20_000;
+
+export type RowPlaces = {
+  /** Null: it is not known. */
+  readonly find: (row: string) => string | null;
+  /** In a transaction it is known to others after the commit. */
+  readonly note: (row: string, place: string) => void;
+};
+
+export function createRowPlaces(max = MAX_PLACES): RowPlaces {
+  // Two halves instead of an order of use: when the younger is full, it becomes the older, and what was in the older is forgotten.
+  let younger = new Map<string, string>();
+  let older = new Map<string, string>();
+  return {
+    find: (row) => younger.get(row) ?? older.get(row) ?? null,
+    note(row, place) {
+      if (younger.size >= max / 2 && !younger.has(row)) {
+        older = younger;
+        younger = new Map();
+      }
+      younger.set(row, place);
+    },
+  };
+}
+
+/** The places as one transaction uses them. What it notes is kept by `keep`, after its commit: a row that was rolled back is nowhere. */
+export function placesOfTransaction(places: RowPlaces): { readonly places: RowPlaces; readonly keep: () => void } {
+  const noted: [row: string, place: string][] = [];
+  return {
+    places: { find: places.find, note: (row, place) => noted.push([row, place]) },
+    keep: () => {
+      for (const [row, place] of noted) places.note(row, place);
+    },
+  };
+}
