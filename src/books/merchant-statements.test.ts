@@ -457,6 +457,22 @@ describe('monthly statements', () => {
     }
   });
 
+  test('a holder whose month cannot be told does not keep others from their statements', async () => {
+    ctx.clock.set(new Date('2026-04-30T22:30:00Z'));
+    const [older, newer] = [await newHolder(), await newHolder()];
+    for (const holder of [older, newer]) await book(sandboxTopUp(fact(holder, 100n, 0n)));
+    // The newest holder comes first. Its zone is one that this version of Node does not know.
+    await ctx.db.query(`update holders set time_zone = 'Africa/Nowhere' where id = $1`, [newer.id]);
+    ctx.clock.set(new Date('2026-05-31T23:30:00Z'));
+    await assert.rejects(makeMonthlyStatements(ctx), /Africa\/Nowhere/);
+    const made = await listMonthlyStatements(ctx.db, older.id);
+    assert.deepEqual(
+      made.map(({ month }) => month),
+      ['2026-05-01'],
+    );
+    await ctx.db.query(`update holders set time_zone = 'UTC' where id = $1`, [newer.id]);
+  });
+
   test('a month that was empty is not looked at in every pass', async () => {
     ctx.clock.set(new Date('2026-08-05T09:00:00Z'));
     const holder = await newHolder();

@@ -8,6 +8,7 @@ import { balancesOf } from '../ledger/ledger.ts';
 import { HOUR_MS } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
+import { tryEach } from '../platform/jobs.ts';
 import { perProcess } from '../platform/memory.ts';
 import { addDays, dayIn, startOfDay } from '../platform/time-zones.ts';
 import { writeStatement } from './merchant-statement-files.ts';
@@ -97,7 +98,9 @@ export async function makeMonthlyStatements(ctx: Context): Promise<number> {
   const holders = await listHolders(ctx.db, { before: place.before, limit: HOLDERS_PER_PASS });
   place.before = holders.length < HOLDERS_PER_PASS ? undefined : holders.at(-1)?.id;
   let made = 0;
-  for (const holder of holders) made += await makeStatementsOf(ctx, holder);
+  await tryEach(holders, async (holder) => {
+    made += await makeStatementsOf(ctx, holder);
+  });
   return made;
 }
 
