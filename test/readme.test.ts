@@ -20,7 +20,8 @@ const markdownIn = (folder: string) =>
   readdirSync(join(ROOT, folder))
     .filter((name) => name.endsWith('.md'))
     .map((name) => `${folder}/${name}`);
-const documents = [...PLACES, ...READMES, ...markdownIn('docs'), ...markdownIn('docs/decisions')];
+const guides = [...markdownIn('docs'), ...markdownIn('docs/merchants'), ...markdownIn('docs/rails')];
+const documents = [...PLACES, ...READMES, ...guides, ...markdownIn('docs/decisions')];
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 
 const program = await createProgram(createTerminal({}));
@@ -38,10 +39,10 @@ const DEMO: DemoFile = {
   phone_url: 'http://localhost:8080/sandbox/phone',
 };
 
-/** The commands of a text, split at spaces: `npx simbi …` to the end of the line, the pipe or the quotation. */
+/** The commands of a text, split at spaces: `npx simbi …` or `simbi …` to the end of the line, the pipe or the quotation. */
 function commandsIn(text: string): string[][] {
   const lines = text.replaceAll(/\\\n\s*/g, ' ');
-  return [...lines.matchAll(/npx simbi ([^\n`|;&<>#)]+)/g)].map(([, line = '']) =>
+  return [...lines.matchAll(/(?:npx |`)simbi ([^\n`|;&<>#)]+)/g)].map(([, line = '']) =>
     line
       .replace(/'[^']*'|"[^"]*"/g, 'quoted')
       .trim()
@@ -72,11 +73,18 @@ describe('commands', () => {
   for (const document of documents)
     test(`${document} names commands and scripts that exist`, () => {
       const text = read(document);
-      for (const args of commandsIn(text)) assert.equal(errorIn(args), null, `npx simbi ${args.join(' ')}`);
+      // The changelog also names what was renamed or removed.
+      const current = document === 'CHANGELOG.md' ? text.replaceAll('`simbi ', '`') : text;
+      for (const args of commandsIn(current)) assert.equal(errorIn(args), null, `npx simbi ${args.join(' ')}`);
       const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
       const named = [...text.matchAll(/npm (start|test)\b|npm run ([\w-]+)/g)].map(([, own, run]) => own ?? run ?? '');
       for (const name of named) assert.ok(scripts[name], `package.json has no script ${name}`);
     });
+
+  test('where callbacks.md rotates a secret, it is that of callbacks', () => {
+    const [, command] = /\*\*Rotate the secret\*\*[^`]*`npx simbi ([^`]*)`/.exec(read('docs/callbacks.md')) ?? [];
+    assert.match(command ?? '', /^integration rotate .*--kind callback/);
+  });
 
   test('the README names the two commands, and the first payment takes six lines', () => {
     const text = read('README.md');
