@@ -201,6 +201,13 @@ describe('the OpenAPI document', () => {
     });
   }
 
+  test('a resend that is refused has the message of its example', async () => {
+    const reply = await client.signed(`${PATHS.collect}/resend`, { id: await paidCollection() });
+    const operation = operations.find((one) => one.operation.operationId === 'resendCollectionToken')?.operation;
+    const example = operation?.responses[400]?.content?.[JSON_TYPE]?.examples?.verification_failed?.value as JsonObject;
+    assert.equal(example.message, reply.body.message);
+  });
+
   test('names the refusals after which a caller must ask again: the outcome, the clock, a slow body', () => {
     const isNamed = ({ responses }: OperationObject, status: number, code: string) =>
       responses[status]?.content?.[JSON_TYPE]?.examples?.[code] !== undefined;

@@ -27,7 +27,7 @@ import {
   VerifyBody,
 } from './schemas.ts';
 import { idFromRef } from './transactions.ts';
-import { resendToken, verifyToken } from './verification.ts';
+import { NOT_WAITING_FOR_TOKEN, resendToken, verifyToken } from './verification.ts';
 
 type Services = { engine: PaymentEngine; collections: CollectionWriter };
 
@@ -147,7 +147,13 @@ function resendRoute(app: HttpServer, ctx: PaymentsContext, messages: OperationM
         body: ResendBody,
         response: { 200: ResendAnswer },
       },
-      config: { problems: { ...tokenProblems(messages), resend_too_soon: {} } },
+      config: {
+        problems: {
+          ...tokenProblems(messages),
+          verification_failed: { message: NOT_WAITING_FOR_TOKEN },
+          resend_too_soon: {},
+        },
+      },
     },
     (request, reply) =>
       handleSigned(ctx, messages, signedCall(request, reply), async (signed) => {

@@ -19,6 +19,7 @@ import { findTransaction, type Transaction } from './transactions.ts';
 const RESEND_AFTER_MS = 30_000;
 const MAX_WRONG_TOKENS = 5;
 const TOKEN = /^\d{6}$/;
+export const NOT_WAITING_FOR_TOKEN = 'This transaction does not wait for a token.';
 
 type TokenRow = { token_hash: Buffer; wrong_tries: number; sent_at: Date; expires_at: Date };
 
@@ -101,7 +102,7 @@ function checkToken(
       row.expires_at <= ctx.clock.now()
     )
       throw new Problem('verification_failed', {
-        message: 'This transaction does not wait for a token.',
+        message: NOT_WAITING_FOR_TOKEN,
         errors: { id: ['The transaction was already verified, has ended, or is not verified by a token.'] },
       });
     await within(tx);
@@ -163,7 +164,7 @@ export async function resendToken(
     const row = await lockToken(tx, holderId, id);
     const now = ctx.clock.millis();
     if (found.verification !== 'otp' || found.status !== 'pending' || (row && row.expires_at.getTime() <= now))
-      throw new Problem('verification_failed', { message: 'This transaction does not wait for a token.' });
+      throw new Problem('verification_failed', { message: NOT_WAITING_FOR_TOKEN });
     const waitMs = row ? row.sent_at.getTime() + RESEND_AFTER_MS - now : 0;
     if (waitMs > 0) throw new Problem('resend_too_soon', { retryAfterSeconds: Math.ceil(waitMs / 1000) });
     await within(tx);
