@@ -462,6 +462,26 @@ describe('the pages', () => {
     assert.match(text, /\| `limit` \| query \| integer \| no \|/);
   });
 
+  test('the curl commands for a token and for a signature work with the keys of the reader', async () => {
+    const text = (await page('/docs/reference.md')).body;
+    const bodyOf = (path: string) => {
+      const section = text.slice(text.indexOf(`### POST ${path}\n`));
+      const { clientId, secretKey } = client.shop;
+      const filled = (/-d '([^']+)'/.exec(section)?.[1] ?? '')
+        .replace('YOUR_CLIENT_ID', clientId)
+        .replace('YOUR_SECRET_KEY', secretKey)
+        .replace('YOUR_SENDER', EXAMPLE_INTEGRATION.sender);
+      return JSON.parse(filled) as JsonObject;
+    };
+    const token = await client.post(PATHS.token, bodyOf(PATHS.token));
+    assert.equal(token.status, 200, JSON.stringify(token.body));
+    const signed = await client.postWithToken('/api/service-signature', bodyOf('/api/service-signature'));
+    assert.equal(signed.status, 200, JSON.stringify(signed.body));
+    const { envelope } = signed.body.data as { envelope: JsonObject };
+    const used = await client.post('/api/v3/get-unified-transaction-status', envelope);
+    assert.equal(used.body.code, 'transaction_not_found', 'the signature is accepted, only the example does not exist');
+  });
+
   test('every error has a page with cause and fix: HTML for browsers, JSON and Markdown for programs', async () => {
     for (const [code, { cause, fix, status }] of Object.entries(PROBLEMS)) {
       const html = await page(`/docs/errors/${code}`);

@@ -3,7 +3,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Html, html, printHtml, trusted } from '../platform/html.ts';
-import type { Sample, SecurityKind } from './reference.ts';
+import { PLACEHOLDERS, type Sample, type SecurityKind } from './reference.ts';
 
 export type DeveloperKeys = {
   clientId: string;
@@ -39,14 +39,6 @@ export type DeveloperAccess = {
   /** Programs that send a signed request. */
   samples(keys: Readonly<Record<'clientId' | 'sender' | 'secretKey', string>>, path: string, params: unknown): Sample[];
 };
-
-/** What stands in the texts for the keys of the reader. */
-export const PLACEHOLDERS = {
-  clientId: 'YOUR_CLIENT_ID',
-  sender: 'YOUR_SENDER',
-  secretKey: 'YOUR_SECRET_KEY',
-  callbackSecret: 'YOUR_CALLBACK_SECRET',
-} as const satisfies Record<keyof DeveloperKeys, string>;
 
 /** A value that means itself between quotes, in every language of the examples. */
 const PLAIN = /^[\w .=+/-]+$/;

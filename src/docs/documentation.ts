@@ -8,11 +8,11 @@ import { PROBLEMS, type ProblemCode } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import type { HttpServer } from '../platform/http.ts';
 import { type DocsGroup, type DocsPage, listContents, listPages, referencePath } from './contents.ts';
-import { type DeveloperAccess, PLACEHOLDERS } from './developer.ts';
+import type { DeveloperAccess } from './developer.ts';
 import { type Guide, type Library, pathOfFile, readLibrary } from './library.ts';
 import { type Heading, headingsOf, renderMarkdown } from './markdown.ts';
 import { type ApiDocument, collectRoutes } from './openapi.ts';
-import { operationsOf, type WriteSamples, writeGroup, writeReference } from './reference.ts';
+import { operationsOf, PLACEHOLDERS, type WriteSamples, writeGroup, writeReference } from './reference.ts';
 import { type GroupPage, groupPage } from './reference-page.ts';
 import { indexPlaces, placesOf, type SearchIndex, type SearchPlace } from './search.ts';
 

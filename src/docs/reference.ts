@@ -8,6 +8,14 @@ import type { ApiDocument, MediaObject, OperationObject, ResponseObject, SchemaO
 
 const JSON_TYPE = 'application/json';
 
+/** What stands in the texts for the keys of the reader. */
+export const PLACEHOLDERS = {
+  clientId: 'YOUR_CLIENT_ID',
+  sender: 'YOUR_SENDER',
+  secretKey: 'YOUR_SECRET_KEY',
+  callbackSecret: 'YOUR_CALLBACK_SECRET',
+} as const;
+
 export type OperationEntry = { path: string; method: string; operation: OperationObject };
 
 /** A program that makes a call, as the tab of a language. */
@@ -149,9 +157,22 @@ function writeCurl({ servers }: ApiDocument, entry: OperationEntry): string {
   const lines = [
     `curl -sS${entry.method === 'GET' ? '' : ` -X ${entry.method}`} '${url}'`,
     ...(securityOf(entry.operation) === 'token' ? ['-H "Authorization: Bearer $TOKEN"'] : []),
-    ...(example === undefined ? [] : ["-H 'Content-Type: application/json'", `-d '${JSON.stringify(example)}'`]),
+    ...(example === undefined
+      ? []
+      : ["-H 'Content-Type: application/json'", `-d '${JSON.stringify(example, forReader)}'`]),
   ];
   return lines.join(' \\\n  ');
+}
+
+const KEYS_IN_BODY: Readonly<Record<string, string>> = {
+  client_id: PLACEHOLDERS.clientId,
+  secret_key: PLACEHOLDERS.secretKey,
+  sender: PLACEHOLDERS.sender,
+};
+
+/** A member of a body that the reader sends now: their keys, and no time of the past, which the server fills in. */
+function forReader(name: string, value: unknown): unknown {
+  return name === 'timestamp' || name === 'salt' ? undefined : (KEYS_IN_BODY[name] ?? value);
 }
 
 /** What the query must have, by the examples of its parameters. */
