@@ -63,6 +63,24 @@ test('every name in capitals is a setting or a failure code', () => {
   assert.deepEqual(unknown, []);
 });
 
+test('the limits of a logo are those that are refused', () => {
+  const source = read('src/links/logo-process.ts');
+  const numberOf = (name: string) =>
+    new RegExp(`const ${name} = ([\\d_ *]+);`).exec(source)?.[1]?.replaceAll('_', '') ?? '';
+  const written = (name: string) =>
+    numberOf(name)
+      .split('*')
+      .map(Number)
+      .reduce((left, right) => left * right)
+      .toLocaleString('en');
+  for (const guide of ['docs/payment-links.md', 'docs/operating.md', 'docs/openapi.json'])
+    assert.match(
+      read(guide),
+      new RegExp(`2 MiB[^|]*${written('MAX_SIDE')} pixels on a side(,| and) ${written('MAX_PIXELS')} in all`),
+      guide,
+    );
+});
+
 test('every page of the console that a guide names is in its menu', () => {
   const pages: string[] = Object.values(english.menu);
   const places = GUIDES.flatMap((guide) =>

@@ -53,7 +53,8 @@ export const LinkParams = Type.Object(
     logo: Type.Optional(
       nullable(
         Type.String({ contentEncoding: 'base64' }),
-        'PNG, JPEG, WebP or GIF in base64, at most 2 MiB decoded; a data: prefix is allowed.',
+        'PNG, JPEG, WebP or GIF in base64, at most 2 MiB decoded, 8,192 pixels on a side, 16,777,216 in all; ' +
+          'a data: prefix is allowed.',
       ),
     ),
     country_id: Type.Integer({ description: "The merchant's country, from the payment-link table." }),
