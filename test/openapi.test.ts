@@ -208,6 +208,26 @@ describe('the OpenAPI document', () => {
     assert.equal(example.message, reply.body.message);
   });
 
+  test('a payment whose operator asks for a code says so in its status, as the schema and the guide do', async () => {
+    const created = await client.signed(PATHS.collect, ugandanCollection('005'));
+    await gateway.settle();
+    const ref = textOf(created.data.ref);
+    await gateway.ctx.db.query(
+      'insert into payer_steps (holder_id, transaction_id, step, at) values ($1, $2, $3, $4)',
+      [
+        client.shop.holderId,
+        idFromRef(ref),
+        JSON.stringify({ kind: 'code', text: 'Dial *110# for a voucher' }),
+        gateway.ctx.clock.now(),
+      ],
+    );
+    const status = operations.find((one) => one.operation.operationId === 'getStatus');
+    const reply = await client.signed(status?.path ?? '', { id: ref });
+    assertFits(status?.operation ?? assert.fail(), reply);
+    assert.equal((reply.data.next_step as JsonObject).kind, 'code');
+    assert.match(readFileSync('docs/collections.md', 'utf8'), /`next_step.kind` is `code`[^.]*`verify`/);
+  });
+
   test('names the refusals after which a caller must ask again: the outcome, the clock, a slow body', () => {
     const isNamed = ({ responses }: OperationObject, status: number, code: string) =>
       responses[status]?.content?.[JSON_TYPE]?.examples?.[code] !== undefined;
