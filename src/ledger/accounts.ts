@@ -52,7 +52,7 @@ const LOCK_ACCOUNTS = byHolder(
     for no key update of a`,
 );
 
-type PlacedAccount = AccountRef & { readonly place: string };
+type PlacedAccount = AccountRef & { readonly place: string | null };
 
 const PLACED = columns<PlacedAccount>(1, {
   holder_id: ['bigint', (ref) => ref.holderId],
@@ -60,24 +60,12 @@ const PLACED = columns<PlacedAccount>(1, {
   place: ['tid', (ref) => ref.place],
 });
 
-// The same for accounts that this process has seen, so they exist; given in the order of (holder, key). One that is no longer where
-// it was seen is locked by its key in the same turn.
+// In the order given. One that is no longer where it was seen is locked by its key in the same turn.
 const LOCK_PLACED_ACCOUNTS: Statement = {
   name: 'ledger_lock_placed_accounts',
   text: `
-    select coalesce(placed.id, keyed.id) as id, input.key, coalesce(placed.balance, keyed.balance) as balance,
-           coalesce(placed.updated_at, keyed.updated_at) as updated_at, coalesce(placed.place, keyed.place)::text as place
-    from ${PLACED.rows}
-    left join lateral (
-      select a.id, a.balance, a.updated_at, a.ctid as place from ledger_accounts a
-      where a.ctid = input.place and a.holder_id = input.holder_id and a.key = input.key
-      for no key update
-    ) as placed on true
-    left join lateral (
-      select a.id, a.balance, a.updated_at, a.ctid as place from ledger_accounts a
-      where placed.id is null and a.holder_id = input.holder_id and a.key = input.key
-      for no key update
-    ) as keyed on true`,
+    select locked_id as id, locked_key as key, locked_balance as balance, locked_updated_at as updated_at, locked_place as place
+    from lock_accounts(${PLACED.parameters})`,
 };
 
 /**
@@ -95,9 +83,12 @@ export async function lockAccounts(tx: Tx, refs: Iterable<AccountRef>, at: Date)
   const beside = wanted.flatMap((ref) => (ref.kind === 'wallet_available' ? besideWallet(ref) : []));
   if (tx.isDistributed?.()) await createMissing(tx, wanted, at);
   // Sent together: the database begins the second statement when the first has its locks.
-  const [found, lockedBeside] = await Promise.all([selectLocked(tx, wanted), lockBeside(tx, beside)]);
-  const rows = found.length === wanted.length ? found : await createAndLock(tx, wanted, at);
-  return new Map([...lockedAccounts(rows, byKey), ...lockedBeside]);
+  const [found, lockedBeside] = await Promise.allSettled([selectLocked(tx, wanted), lockBeside(tx, beside)]);
+  // In this order: after a statement that failed the next one is told only that the transaction is over.
+  if (found.status === 'rejected') throw found.reason;
+  if (lockedBeside.status === 'rejected') throw lockedBeside.reason;
+  const rows = found.value.length === wanted.length ? found.value : await createAndLock(tx, wanted, at);
+  return new Map([...lockedAccounts(rows, byKey), ...lockedBeside.value]);
 }
 
 /** On several servers the accounts of one holder would be locked before it is seen that another's are missing. */
@@ -130,19 +121,21 @@ function lockedAccounts(rows: LockedRow[], byKey: ReadonlyMap<string, AccountRef
   );
 }
 
-const LOCK_BESIDE = byHolder(
+const LOCK_BESIDE_ON_SERVERS = byHolder(
   'ledger_lock_beside',
   3,
-  (ofOne, placeIn) => `
-    select a.id, a.key, a.balance, a.updated_at, ${placeIn('a')} as place
+  (ofOne) => `
+    select a.id, a.key, a.balance, a.updated_at, null as place
     from ${WANTED.rows} join ledger_accounts a using (holder_id, key)
-    where ${ofOne('a')} order by a.holder_id, a.id for no key update of a`,
+    where ${ofOne('a')} order by a.holder_id, a.key for no key update of a`,
 );
 
 /** Locks those that exist. Their wallets are locked already. */
 async function lockBeside(tx: Tx, beside: AccountRef[]): Promise<Map<string, LockedAccount>> {
   if (beside.length === 0) return new Map();
-  const rows = await queryByHolder<LockedRow, AccountRef>(tx, LOCK_BESIDE, WANTED, beside, ownerOf);
+  const rows = tx.isDistributed?.()
+    ? await queryByHolder<LockedRow, AccountRef>(tx, LOCK_BESIDE_ON_SERVERS, WANTED, beside, ownerOf)
+    : await lockPlaced(tx, placesOf(tx, beside));
   return lockedAccounts(rows, new Map(beside.map((ref) => [accountKey(ref), ref])));
 }
 
@@ -154,28 +147,31 @@ export async function createBeside(tx: Tx, beside: AccountRef[], at: Date): Prom
 
 /** None where one of them does not exist. */
 async function selectLocked(tx: Tx, wanted: AccountRef[]): Promise<LockedRow[]> {
-  const placed = tx.isDistributed?.() ? null : placesOf(tx, wanted);
-  if (placed) {
-    const rows = await tx.query<LockedRow | { id: null }>(LOCK_PLACED_ACCOUNTS, PLACED.arrays(placed));
+  const placed = tx.isDistributed?.() ? [] : placesOf(tx, wanted);
+  // Those that this process has seen exist; otherwise nothing may be locked before it is known that all of them do.
+  if (placed.length > 0 && placed.every(({ place }) => place !== null)) {
+    const rows = await lockPlaced(tx, placed);
     // Seen, and gone: another database was put in the place of the one before.
-    if (rows.every((row) => row.id !== null)) return rows;
+    if (rows.length === wanted.length) return rows;
   }
   return await queryByHolder<LockedRow, AccountRef>(tx, LOCK_ACCOUNTS, WANTED, wanted, ownerOf);
 }
 
-/** In the order in which they are locked. Null: one of them is not known. */
-function placesOf(tx: Tx, wanted: readonly AccountRef[]): PlacedAccount[] | null {
-  const placed: (PlacedAccount & { key: string })[] = [];
-  for (const ref of wanted) {
-    const key = accountKey(ref);
-    const place = tx.places?.find(key);
-    if (!place) return null;
-    placed.push({ ...ref, key, place });
-  }
-  return placed.sort((left, right) => {
-    if (left.holderId !== right.holderId) return left.holderId < right.holderId ? -1 : 1;
-    return left.key < right.key ? -1 : 1;
-  });
+function lockPlaced(tx: Tx, placed: readonly PlacedAccount[]): Promise<LockedRow[]> {
+  return tx.query<LockedRow>(LOCK_PLACED_ACCOUNTS, PLACED.arrays(placed));
+}
+
+/** In the order in which they are locked: that of (holder, key). */
+function placesOf(tx: Tx, wanted: readonly AccountRef[]): PlacedAccount[] {
+  return wanted
+    .map((ref) => {
+      const key = accountKey(ref);
+      return { ...ref, key, place: tx.places?.find(key) ?? null };
+    })
+    .sort((left, right) => {
+      if (left.holderId !== right.holderId) return left.holderId < right.holderId ? -1 : 1;
+      return left.key < right.key ? -1 : 1;
+    });
 }
 
 const WALLETS = columns<WalletKey>(1, {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createTestContext } from '../../test/harness.ts';
-import { connectDatabase } from '../platform/db.ts';
+import { connectDatabase, type Database } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { createUuid } from '../platform/ids.ts';
 import { extendChain } from './chain.ts';
@@ -64,6 +64,25 @@ describe('many at once', () => {
       const [wallet] = await balancesOf(ctx.db, holderId);
       assert.deepEqual([wallet?.available, wallet?.reserved], [99n, 100n * BigInt(COVERED)]);
     }
+  });
+
+  test('a posting that waits too long for a lock is told as busy, whether or not its process knows where the accounts are', async (t) => {
+    const holderId = await createHolder();
+    const other = connectDatabase({ url: ctx.databaseUrl, lockTimeoutMs: 100 });
+    t.after(() => other.close());
+    const fact = () => ({ holderId, currency: 'XOF', rail: 'mtn_bj', amount: 10n, fee: 1n, transactionId: uuid() });
+    const postBy = (db: Database) =>
+      db.transaction((tx) => post(tx, collectionSucceeded(fact()), ctx.clock.now())).catch((error: unknown) => error);
+    await postBy(ctx.db);
+    const refused = () =>
+      ctx.db.transaction(async (tx) => {
+        await post(tx, collectionSucceeded(fact()), ctx.clock.now());
+        const error = await postBy(other);
+        assert.ok(error instanceof Problem && error.code === 'overloaded', String(error));
+      });
+    await refused();
+    await postBy(other);
+    await refused();
   });
 
   test('batches of two processes over the same accounts never deadlock, and the chain misses none of them', async (t) => {
