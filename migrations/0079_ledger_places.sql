@@ -169,12 +169,12 @@ begin
   select array_agg(holder_id), array_agg(account), array_agg(currency), array_agg(change), array_agg(balance), array_agg(place)
   into net_holders, net_accounts, net_currencies, net_changes, net_balances, net_places from net;
   if position_places is not null then
-    -- As an array, for which there is no index: the planner takes an index of a small table for cheaper than the place.
+    -- "+ 0", for which there is no index: the planner would take an index of a small table for cheaper than the place.
     return query
       update ledger_accounts a set balance = net.balance, updated_at = moment
       from unnest(net_holders, net_accounts, net_currencies, net_changes, net_balances, net_places)
         as net (holder_id, account, currency, change, balance, place)
-      where a.ctid = net.place and array[a.holder_id, a.id] = array[net.holder_id, net.account] and a.currency = net.currency
+      where a.ctid = net.place and a.holder_id + 0 = net.holder_id and a.id + 0 = net.account and a.currency = net.currency
         and a.balance + net.change = net.balance and a.updated_at <= moment
       returning a.holder_id, a.id, a.ctid::text;
   else

@@ -160,7 +160,7 @@ export async function recordEvents(
   const paused = new Set<string>();
   for (const answer of answers) {
     if (answer.feed === null) paused.add(answer.paused_event);
-    else tx.places?.note(feedKey(answer.feed), answer.place);
+    else tx.places?.note(feedKey(answer.feed), { id: answer.feed, place: answer.place });
   }
   // A paused delivery waits until its address is resumed, so the deliverer must not get it.
   return paused.size === 0
@@ -171,7 +171,11 @@ export async function recordEvents(
 /** In the order of the holders. */
 function feedsOf(tx: Tx, events: readonly NewEvent[]): RaisedFeed[] {
   return [...Map.groupBy(events, ({ holderId }) => holderId)]
-    .map(([holderId, own]) => ({ holderId, events: own.length, place: tx.places?.find(feedKey(holderId)) ?? null }))
+    .map(([holderId, own]) => ({
+      holderId,
+      events: own.length,
+      place: tx.places?.find(feedKey(holderId))?.place ?? null,
+    }))
     .sort((left, right) => (left.holderId < right.holderId ? -1 : 1));
 }
 

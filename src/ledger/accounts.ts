@@ -36,7 +36,7 @@ const WANTED = columns<AccountRef>(1, {
   key: ['text', accountKey],
 });
 
-// Locks in the order of (holder, key), so two batches over the same accounts wait for each other instead of deadlocking.
+// Locks in the order of (holder, id), so two batches over the same accounts wait for each other instead of deadlocking.
 // When an account does not exist yet nothing is locked: accounts must be created before any lock is held.
 const LOCK_ACCOUNTS = byHolder(
   'ledger_lock_accounts',
@@ -48,7 +48,7 @@ const LOCK_ACCOUNTS = byHolder(
     select a.id, a.key, a.balance, a.updated_at, ${placeIn('a')} as place
     from wanted join ledger_accounts a using (holder_id, id)
     where (select count(*) from wanted) = cardinality($1) and ${ofOne('a')}
-    order by a.holder_id, a.key
+    order by a.holder_id, a.id
     for no key update of a`,
 );
 
@@ -127,7 +127,7 @@ const LOCK_BESIDE_ON_SERVERS = byHolder(
   (ofOne) => `
     select a.id, a.key, a.balance, a.updated_at, null as place
     from ${WANTED.rows} join ledger_accounts a using (holder_id, key)
-    where ${ofOne('a')} order by a.holder_id, a.key for no key update of a`,
+    where ${ofOne('a')} order by a.holder_id, a.id for no key update of a`,
 );
 
 /** Locks those that exist. Their wallets are locked already. */
@@ -161,17 +161,19 @@ function lockPlaced(tx: Tx, placed: readonly PlacedAccount[]): Promise<LockedRow
   return tx.query<LockedRow>(LOCK_PLACED_ACCOUNTS, PLACED.arrays(placed));
 }
 
-/** In the order in which they are locked: that of (holder, key). */
+/** In the order in which they are locked: that of (holder, id). */
 function placesOf(tx: Tx, wanted: readonly AccountRef[]): PlacedAccount[] {
   return wanted
     .map((ref) => {
-      const key = accountKey(ref);
-      return { ...ref, key, place: tx.places?.find(key) ?? null };
+      const { id = 0n, place = null } = tx.places?.find(accountKey(ref)) ?? {};
+      return { ...ref, id, place };
     })
-    .sort((left, right) => {
-      if (left.holderId !== right.holderId) return left.holderId < right.holderId ? -1 : 1;
-      return left.key < right.key ? -1 : 1;
-    });
+    .sort((left, right) => compare(left.holderId, right.holderId) || compare(left.id, right.id));
+}
+
+function compare(left: bigint, right: bigint): number {
+  if (left === right) return 0;
+  return left < right ? -1 : 1;
 }
 
 const WALLETS = columns<WalletKey>(1, {

@@ -167,8 +167,9 @@ describe('posting', () => {
     ];
     const swapped = keys(holderId).map((key, index) => [key, keys(other)[index] ?? '']);
     await ctx.db.transaction(async ({ places }) => {
-      for (const [key = '', otherKey = ''] of swapped) places?.note(key, places.find(otherKey) ?? '(0,1)');
-      for (const [, otherKey = ''] of swapped) places?.note(otherKey, '(4000000000,1)');
+      for (const [key = '', otherKey = ''] of swapped)
+        places?.note(key, places.find(otherKey) ?? { id: 0n, place: '(0,1)' });
+      for (const [, otherKey = ''] of swapped) places?.note(otherKey, { id: 0n, place: '(4000000000,1)' });
     });
     await postNow([...collection(holderId, 20n, 1n), ...collection(other, 30n, 1n)]);
     await postNow([...collection(holderId, 20n, 1n), ...collection(other, 30n, 1n)]);

@@ -289,7 +289,7 @@ async function insertTransfers(
     ...transfer,
     debitAccount: lockedAccount(accounts, transfer.debit),
     creditAccount: lockedAccount(accounts, transfer.credit),
-    positionPlace: tx.places?.find(positionKey(transfer.holderId)) ?? null,
+    positionPlace: tx.places?.find(positionKey(transfer.holderId))?.place ?? null,
   }));
   try {
     if (tx.isDistributed?.()) await tx.query(POST_ON_SERVERS, [postedAt, ...TRANSFERS_ON_SERVERS.arrays(rows)]);
@@ -320,7 +320,7 @@ function notePlaces(tx: Tx, accounts: ReadonlyMap<string, LockedAccount>, moved:
   const keys = new Map([...accounts].map(([key, { id }]) => [id, key]));
   for (const { moved_holder: holderId, moved_account: account, moved_to: place } of moved) {
     const key = account === null ? positionKey(holderId) : keys.get(account);
-    if (key !== undefined) tx.places?.note(key, place);
+    if (key !== undefined) tx.places?.note(key, { id: account ?? holderId, place });
   }
 }
 

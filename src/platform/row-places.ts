@@ -2,20 +2,22 @@
 // a lookup by key reads all of them; a lookup at its place reads the one. A place is only where to look first: a statement that uses one
 // also names the key, and falls back to it. So it is harmless that another process has moved the row.
 
-/** Those not seen for longest are forgotten. An entry takes about 150 bytes. */
+/** Those not seen for longest are forgotten. An entry takes about 200 bytes. */
 const MAX_PLACES = 20_000;
+
+export type RowPlace = { readonly id: bigint; readonly place: string };
 
 export type RowPlaces = {
   /** Null: it is not known. */
-  readonly find: (row: string) => string | null;
+  readonly find: (row: string) => RowPlace | null;
   /** In a transaction it is known to others after the commit. */
-  readonly note: (row: string, place: string) => void;
+  readonly note: (row: string, place: RowPlace) => void;
 };
 
 export function createRowPlaces(max = MAX_PLACES): RowPlaces {
   // Two halves instead of an order of use: when the younger is full, it becomes the older, and what was in the older is forgotten.
-  let younger = new Map<string, string>();
-  let older = new Map<string, string>();
+  let younger = new Map<string, RowPlace>();
+  let older = new Map<string, RowPlace>();
   return {
     find: (row) => younger.get(row) ?? older.get(row) ?? null,
     note(row, place) {
@@ -30,7 +32,7 @@ export function createRowPlaces(max = MAX_PLACES): RowPlaces {
 
 /** The places as one transaction uses them. What it notes is kept by `keep`, after its commit: a row that was rolled back is nowhere. */
 export function placesOfTransaction(places: RowPlaces): { readonly places: RowPlaces; readonly keep: () => void } {
-  const noted: [row: string, place: string][] = [];
+  const noted: [row: string, place: RowPlace][] = [];
   return {
     places: { find: places.find, note: (row, place) => noted.push([row, place]) },
     keep: () => {
