@@ -4,9 +4,15 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { tidyDeliveries } from '../src/callbacks/claim.ts';
+import { type DeliveryResult, recordDeliveryResults } from '../src/callbacks/delivery-results.ts';
 import type { PaymentsContext } from '../src/payments/context.ts';
+import { scheduleNext } from '../src/payments/next-job.ts';
+import { lockSubjects } from '../src/payments/outcome-subjects.ts';
 import { claimDue } from '../src/payments/payment-jobs.ts';
-import type { Database, Statement } from '../src/platform/db.ts';
+import type { Outcome } from '../src/payments/states.ts';
+import type { Transaction } from '../src/payments/transactions.ts';
+import type { Database, Statement, Tx } from '../src/platform/db.ts';
+import { createUuid, holderOfUuid } from '../src/platform/ids.ts';
 import { createTestContext, type TestContext } from './harness.ts';
 import { silentRail, withPayments } from './payments.ts';
 
@@ -119,5 +125,50 @@ describe('queues under a snapshot that is held open', () => {
     const { whole, next } = await passes(tidy, /^update callback_deliveries set leased/, 1);
     assert.ok(whole > 300, `the snapshot is not held: a whole pass read ${whole} pages`);
     assert.ok(next * 4 < whole, `a pass read ${next} pages, a whole one ${whole}`);
+  });
+
+  test('one job and one delivery are found by their keys, also if the queue was empty when it was last looked at', async () => {
+    await base.ownerDb.query('vacuum (analyze) payment_jobs, callback_deliveries');
+    const statements: { text: string; values: unknown[] }[] = [];
+    const noted = (statement: Statement, values: unknown[] = []) => {
+      statements.push({ text: typeof statement === 'string' ? statement : statement.text, values });
+      return Promise.resolve([]);
+    };
+    const [id, eventId] = [createUuid(base.clock.millis()), createUuid(base.clock.millis())];
+    const recorded: Tx = { isTransaction: true, query: noted };
+    const observation: Outcome['observation'] = { state: 'unknown', reason: 'no answer' };
+    const outcome: Outcome = { transactionId: id, source: 'poll', observation, raw: '' };
+    await lockSubjects(recorded, [outcome]);
+    const row = { id, holder_id: holderOfUuid(id), status: 'success' } as Transaction;
+    const job = { kind: 'query', attempts: 1, since: base.clock.now(), submittedAt: null, resume: null } as const;
+    await scheduleNext(recorded, [{ row, job, next: null, refund: null }], base.clock.now());
+    const delivered: DeliveryResult = {
+      eventId,
+      holderId: 1n,
+      integrationId: 1n,
+      origin: 'https://shop.example',
+      url: 'https://shop.example/callbacks',
+      at: base.clock.now(),
+      number: 1,
+      delivered: true,
+      signature: 'v1,signed',
+      status: 200,
+      answerHeaders: null,
+      answerStart: null,
+      latencyMs: 1,
+      error: null,
+      attempts: 1,
+      nextAt: null,
+      gone: false,
+      receiver: 'unchanged',
+      retryAfterMs: null,
+    };
+    await recordDeliveryResults({ ...base, db: { ...base.db, unflushed: noted } }, [delivered]);
+    const about = statements.filter(({ text }) => /payment_jobs|callback_deliveries/.test(text));
+    assert.equal(about.length, 3);
+    for (const { text, values } of about) {
+      const pages = await pagesOf(text, values);
+      assert.ok(pages < 100, `${pages} pages were read by ${text}`);
+    }
   });
 });

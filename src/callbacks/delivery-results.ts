@@ -5,6 +5,7 @@
 import { columns } from '../platform/columns.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader, Statement } from '../platform/db.ts';
+import { queueStatement, statementFor } from '../platform/queue-statement.ts';
 import { receiverKey } from './queue.ts';
 
 const PROBE_EVERY_MS = 60_000;
@@ -60,19 +61,19 @@ const WAITING = columns<DeliveryResult>(14, {
   tried_at: ['timestamptz', (result) => result.at],
 });
 
-const RECORD_ATTEMPTS = {
-  name: 'record_callback_attempts',
-  text: `
+const RECORD_ATTEMPTS = queueStatement(
+  'record_callback_attempts',
+  (is) => `
     with tried as (
       insert into callback_attempts (${ATTEMPTS.names}) select ${ATTEMPTS.names} from ${ATTEMPTS.rows}
     ), finished as (
       delete from callback_deliveries d using ${FINISHED.rows}
-      where d.holder_id = input.holder_id and d.event_id = input.event_id
+      where ${is('d.holder_id', 'input.holder_id')} and ${is('d.event_id', 'input.event_id')}
     )
     update callback_deliveries d
     set leased = false, attempts = input.attempts, due_at = input.due_at, tried_at = input.tried_at
-    from ${WAITING.rows} where d.holder_id = input.holder_id and d.event_id = input.event_id`,
-};
+    from ${WAITING.rows} where ${is('d.holder_id', 'input.holder_id')} and ${is('d.event_id', 'input.event_id')}`,
+);
 
 /** What was on its way, or waited for its turn, while another one found its address gone. */
 const PAUSE_WITH_ADDRESS = {
@@ -85,9 +86,10 @@ const PAUSE_WITH_ADDRESS = {
 
 export async function recordDeliveryResults(ctx: Context, results: readonly DeliveryResult[]): Promise<void> {
   const unusual = results.some((result) => result.gone || result.receiver !== 'unchanged');
-  if (!unusual) return recordPlain((statement, values) => ctx.db.unflushed(statement, values), results);
+  const attempts = statementFor(ctx.db, RECORD_ATTEMPTS);
+  if (!unusual) return recordPlain((statement, values) => ctx.db.unflushed(statement, values), attempts, results);
   await ctx.db.transaction(async (tx) => {
-    await recordPlain((statement, values) => tx.query(statement, values), results);
+    await recordPlain((statement, values) => tx.query(statement, values), attempts, results);
     await recordHealth(tx, results);
     for (const result of results) if (result.gone) await pauseAddress(tx, result);
   });
@@ -95,12 +97,12 @@ export async function recordDeliveryResults(ctx: Context, results: readonly Deli
 
 type Run = (statement: Statement, values: unknown[]) => Promise<unknown>;
 
-async function recordPlain(run: Run, results: readonly DeliveryResult[]): Promise<void> {
+async function recordPlain(run: Run, attempts: Statement, results: readonly DeliveryResult[]): Promise<void> {
   // A dead receiver is probed every minute for up to thirty days. Only a probe that was delivered is kept.
   const kept = results.filter((result) => result.number > 0 || result.delivered);
   const finished = results.filter((result) => result.nextAt === null && !result.gone);
   const waiting = results.filter((result) => result.nextAt !== null || result.gone);
-  await run(RECORD_ATTEMPTS, [...ATTEMPTS.arrays(kept), ...FINISHED.arrays(finished), ...WAITING.arrays(waiting)]);
+  await run(attempts, [...ATTEMPTS.arrays(kept), ...FINISHED.arrays(finished), ...WAITING.arrays(waiting)]);
   const later = waiting.filter((result) => !result.gone);
   if (later.length === 0) return;
   const holders = [...new Set(later.map(({ holderId }) => holderId))];

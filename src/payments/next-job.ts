@@ -4,6 +4,7 @@
 import { DAY_MS } from '../platform/clock.ts';
 import { columns } from '../platform/columns.ts';
 import type { Tx } from '../platform/db.ts';
+import { queueStatement, statementFor } from '../platform/queue-statement.ts';
 import type { RailCapabilities } from '../rails/rail.ts';
 import type { JobKind } from './payment-jobs.ts';
 import { type CaseKind, isFinal, nextQueryDelayMs, type Outcome, UNANSWERED_MS, VERIFICATION_MS } from './states.ts';
@@ -126,8 +127,7 @@ const NEW_JOB = {
   resume: ['text', ({ next }: JobChange) => next.job?.resume],
 } as const;
 
-const AS_READ = `j.holder_id = input.holder_id and j.transaction_id = input.transaction_id
-  and j.kind = input.was_kind and j.attempts = input.was_attempts
+const AS_READ = `j.kind = input.was_kind and j.attempts = input.was_attempts
   and j.submitted_at is not distinct from input.was_submitted_at and j.resume is not distinct from input.was_resume`;
 
 const CHANGED = columns<JobChange>(1, { ...READ_JOB, ...NEW_JOB });
@@ -164,18 +164,35 @@ export async function scheduleNext(tx: Tx, subjects: readonly Subject[], at: Dat
 
 type WrittenJob = { transaction_id: string };
 
+const END_JOBS = queueStatement(
+  'end_jobs',
+  (is) => `
+    delete from payment_jobs j using ${TRANSACTION_KEYS.rows}
+    where ${is('j.holder_id', 'input.holder_id')} and ${is('j.transaction_id', 'input.id')}`,
+);
+
+const CHANGE_JOBS = queueStatement(
+  'change_jobs',
+  (is) => `
+    update payment_jobs j set kind = input.kind, due_at = input.due_at, attempts = input.attempts, resume = input.resume
+    from ${CHANGED.rows}
+    where ${is('j.holder_id', 'input.holder_id')} and ${is('j.transaction_id', 'input.transaction_id')} and ${AS_READ}
+    returning j.transaction_id`,
+);
+
+const REMOVE_JOBS = queueStatement(
+  'remove_jobs',
+  (is) => `
+    delete from payment_jobs j using ${REMOVED.rows}
+    where ${is('j.holder_id', 'input.holder_id')} and ${is('j.transaction_id', 'input.transaction_id')} and ${AS_READ}
+    returning j.transaction_id`,
+);
+
 /** Also where none was read: one that was written meanwhile must not outlive its transaction. */
 async function endJobs(tx: Tx, subjects: readonly (Subject & { changed?: boolean })[]): Promise<void> {
   const ended = subjects.filter(({ row, job, changed }) => isFinal(row.status) && (job || changed));
   if (ended.length === 0) return;
-  await tx.query(
-    {
-      name: 'end_jobs',
-      text: `delete from payment_jobs j using ${TRANSACTION_KEYS.rows}
-             where j.holder_id = input.holder_id and j.transaction_id = input.id`,
-    },
-    TRANSACTION_KEYS.arrays(ended.map((subject) => subject.row.id)),
-  );
+  await tx.query(statementFor(tx, END_JOBS), TRANSACTION_KEYS.arrays(ended.map((subject) => subject.row.id)));
 }
 
 /** The operator knows what waits for approval: somebody approved it after the backup. Who that was is lost. */
@@ -196,23 +213,12 @@ async function recordLostApprovals(tx: Tx, subjects: readonly Subject[], at: Dat
 
 async function changeJobs(tx: Tx, changes: JobChange[]): Promise<WrittenJob[]> {
   if (changes.length === 0) return [];
-  return tx.query<WrittenJob>(
-    {
-      name: 'change_jobs',
-      text: `update payment_jobs j
-             set kind = input.kind, due_at = input.due_at, attempts = input.attempts, resume = input.resume
-             from ${CHANGED.rows} where ${AS_READ} returning j.transaction_id`,
-    },
-    CHANGED.arrays(changes),
-  );
+  return tx.query<WrittenJob>(statementFor(tx, CHANGE_JOBS), CHANGED.arrays(changes));
 }
 
 async function removeJobs(tx: Tx, changes: JobChange[]): Promise<WrittenJob[]> {
   if (changes.length === 0) return [];
-  return tx.query<WrittenJob>(
-    `delete from payment_jobs j using ${REMOVED.rows} where ${AS_READ} returning j.transaction_id`,
-    REMOVED.arrays(changes),
-  );
+  return tx.query<WrittenJob>(statementFor(tx, REMOVE_JOBS), REMOVED.arrays(changes));
 }
 
 async function addJobs(tx: Tx, changes: JobChange[], at: Date): Promise<WrittenJob[]> {

@@ -5,6 +5,7 @@ import type { Transfer } from '../ledger/postings.ts';
 import type { Tx } from '../platform/db.ts';
 import { holderOfUuid, isRefundId } from '../platform/ids.ts';
 import { byHolder, queryByHolder } from '../platform/one-holder.ts';
+import { isOneOf } from '../platform/queue-statement.ts';
 import type { Observation } from '../rails/rail.ts';
 import type { EnteredState } from './booking.ts';
 import type { NextStep, ReadJob } from './next-job.ts';
@@ -132,7 +133,8 @@ const SURROUNDINGS = byHolder(
                 and ${ofOne('l')}) as limited,
       r.basis_points, r.days
     from ${TRANSACTION_KEYS.rows}
-    left join payment_jobs j on j.holder_id = input.holder_id and j.transaction_id = input.id and ${ofOne('j')}
+    left join payment_jobs j
+      on ${isOneOf('j.holder_id', 'input.holder_id')} and ${isOneOf('j.transaction_id', 'input.id')} and ${ofOne('j')}
     left join reserve_rules r on r.holder_id = input.holder_id and ${ofOne('r')}`,
 );
 
