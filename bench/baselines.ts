@@ -103,6 +103,7 @@ function measureDatabase({ pgbenchSeconds, measures }: BaselinePlan, url: string
 }
 
 async function prepareRows(client: pg.Client): Promise<void> {
+  await createMissingUuid(client);
   const hour = new Date(Math.floor(Date.now() / 3_600_000) * 3_600_000);
   const from = new Date(hour.getTime() - 3_600_000).toISOString();
   const to = new Date(hour.getTime() + 3 * 3_600_000).toISOString();
@@ -121,4 +122,15 @@ async function prepareRows(client: pg.Client): Promise<void> {
   );
   // Something for the first settles to find.
   await client.query('vacuum analyze');
+}
+
+/** PostgreSQL before 18 cannot make an id that begins with the time. */
+async function createMissingUuid(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ missing: boolean }>(`select to_regproc('uuidv7') is null as missing`);
+  if (rows[0]?.missing)
+    await client.query(
+      `create function uuidv7() returns uuid language sql volatile parallel safe as $$
+         select (lpad(to_hex((extract(epoch from clock_timestamp()) * 1000)::bigint), 12, '0') || '7' ||
+                 substr(md5(random()::text), 1, 3) || 'a' || substr(md5(random()::text), 1, 15))::uuid $$`,
+    );
 }

@@ -152,6 +152,10 @@ export function childrenOf(pid: number): number[] {
   }
 }
 
+export function parentOf(pid: number): number {
+  return Number(statOf(pid)[1]);
+}
+
 function statOf(pid: number): string[] {
   try {
     return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];

@@ -72,7 +72,6 @@ export function describeMachine(): Machine {
     node: process.version,
     fdatasync_us: microseconds,
     generator: findWrk() === null ? 'our own (wrk is not installed)' : 'wrk for closed loops',
-    postgresql: 'embedded 18, fsync, synchronous_commit and full_page_writes on',
   };
 }
 

@@ -5,7 +5,6 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { startEmbeddedPostgres } from '../src/embedded-postgres/server.ts';
 import { COMMAND_LINE } from '../src/holders/audit.ts';
 import { createHolder } from '../src/holders/holders.ts';
 import { createIntegration } from '../src/holders/integrations.ts';
@@ -14,6 +13,7 @@ import { readConfig } from '../src/platform/config.ts';
 import type { Context } from '../src/platform/context.ts';
 import { createLogger } from '../src/platform/log.ts';
 import { migrate } from '../src/platform/migrate.ts';
+import { openDatabase } from './database.ts';
 import { type GatewayProcess, startGatewayProcess, stopProcess } from './gateway-process.ts';
 import type { Client } from './load.ts';
 import { type Measures, say } from './measures.ts';
@@ -64,13 +64,15 @@ export type BenchPlan = {
   readonly measures: Measures;
   /** A folder that is kept, with what an earlier run left in it. Without it: a new one, removed at the end. */
   readonly folder?: string;
+  /** An empty database of a PostgreSQL on this machine. Without it: the embedded one. */
+  readonly databaseUrl?: string;
   /** Runs in the fresh PostgreSQL, before the tables of the gateway exist. */
   readonly before?: (url: string, postgresPid: number) => Promise<void>;
 };
 
 export async function withBench(plan: BenchPlan, work: (bench: Bench) => Promise<void>): Promise<void> {
   const folder = plan.folder ?? mkdtempSync(join(tmpdir(), 'simbi-bench-'));
-  const postgres = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres'), onProgress: say });
+  const postgres = await openDatabase(join(folder, 'postgres'), plan.databaseUrl);
   const child = fork(join(root, 'bench/receiver.ts'), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   let bench: Bench | null = null;
   let started: GatewayProcess | null = null;

@@ -7,6 +7,7 @@
 //   --against <folder>    another checkout: both are measured in turns, because a shared machine changes from minute to minute
 //   --no-profile          only the processor time
 //   --processes 2         as `simbi serve --processes 2`, whose processor time is that of the children; without a profile
+//   --database <url>      an empty database of a PostgreSQL on this machine, whose owner is a superuser, instead of the embedded one
 
 import { fork } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,7 +16,6 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { startEmbeddedPostgres } from '../src/embedded-postgres/server.ts';
 import { COMMAND_LINE } from '../src/holders/audit.ts';
 import { createHolder } from '../src/holders/holders.ts';
 import { createIntegration } from '../src/holders/integrations.ts';
@@ -25,6 +25,7 @@ import type { Context } from '../src/platform/context.ts';
 import { publicId } from '../src/platform/ids.ts';
 import { createLogger } from '../src/platform/log.ts';
 import { migrate } from '../src/platform/migrate.ts';
+import { openDatabase } from './database.ts';
 import {
   type CpuProfile,
   childrenOf,
@@ -64,6 +65,7 @@ const { values: options, positionals } = parseArgs({
     against: { type: 'string' },
     'no-profile': { type: 'boolean', default: false },
     processes: { type: 'string', default: '1' },
+    database: { type: 'string' },
   },
 });
 const name = positionals[0] as keyof typeof PATHS;
@@ -94,7 +96,7 @@ type Round = {
 let reference = 0;
 
 const folder = mkdtempSync(join(tmpdir(), 'simbi-profile-'));
-const postgres = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres'), onProgress: say });
+const postgres = await openDatabase(join(folder, 'postgres'), options.database);
 const receiver = fork(join(root, 'bench/receiver.ts'), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
 const candidates: Candidate[] = [];
 try {
@@ -141,6 +143,7 @@ async function prepare(code: string, label: string, index: number): Promise<Cand
   const url = new URL(postgres.url);
   const admin = new pg.Client({ connectionString: postgres.url });
   await admin.connect();
+  await admin.query(`drop database if exists profiled_${index}`);
   await admin.query(`create database profiled_${index}`);
   await admin.end();
   url.pathname = `/profiled_${index}`;

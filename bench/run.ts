@@ -5,6 +5,7 @@
 //   --quick          a shorter run for trying things out
 //   --full           also with ten million stored payments (--rows for another number) and with a snapshot held open
 //   --history DIR    keeps the database with the stored payments there and uses it again
+//   --database URL   in an empty database of a PostgreSQL on this machine, whose owner is a superuser, instead of the embedded one
 //   --books          only the reconciliation of a day with 100,000 lines against a million payments (--payments for another number)
 //   --soak 60        minutes at 70 % of the maximum, after the rest
 //   --json           for programs
@@ -27,6 +28,7 @@ import {
   measureSaturation,
   measureSchedule,
 } from './completed.ts';
+import { describeDatabase } from './database.ts';
 import { measureHistory } from './history.ts';
 import { percentile } from './load.ts';
 import { appendResults, createMeasures, describeMachine, printTable, say } from './measures.ts';
@@ -41,6 +43,7 @@ const { values: options } = parseArgs({
     full: { type: 'boolean', default: false },
     rows: { type: 'string', default: '10000000' },
     history: { type: 'string' },
+    database: { type: 'string' },
     books: { type: 'boolean', default: false },
     payments: { type: 'string' },
     peers: { type: 'boolean', default: false },
@@ -57,6 +60,8 @@ const measures = createMeasures();
 const machine = describeMachine();
 let baselines: Baselines | null = null;
 
+if (options.database !== undefined && options.full)
+  throw new Error('--full keeps its stored payments in the embedded PostgreSQL: leave --database out.');
 if (options.books) await measureBooks();
 else
   await withBench(
@@ -64,7 +69,9 @@ else
       payments: PAYMENTS,
       wallets: WALLETS,
       measures,
+      ...(options.database === undefined ? {} : { databaseUrl: options.database }),
       async before(url, postgresPid) {
+        machine.postgresql = await describeDatabase(url, options.database === undefined);
         const pgbenchSeconds = options.quick ? 3 : 10;
         baselines = await measureBaselines({ url, postgresPid, payments: PAYMENTS, pgbenchSeconds, measures });
       },
