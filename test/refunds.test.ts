@@ -143,11 +143,12 @@ describe('a refund through the API', () => {
     const created = await client.signed(PATHS.collect, ugandanCollection('021', { amount: 700 }));
     await gateway.settle();
     const { data } = await refund({ id: textOf(created.data.ref) });
+    assert.equal(data.fee_returned, 7);
     await gateway.settle();
     const record = await statusOf(textOf(data.ref));
-    assert.equal(record.status, 'failed');
+    assert.deepEqual([record.status, record.fee_returned], ['failed', 0], 'no fee was returned');
     assert.equal(await collectionStatus(textOf(created.data.ref)), 'success');
-    const events = (await client.get(`${PATHS.events}?limit=1000`)).body.data as unknown as { type: string }[];
-    assert.equal(events.at(-1)?.type, 'refund.failed');
+    const events = (await client.get(`${PATHS.events}?limit=1000`)).body.data as unknown as { type: string; data: JsonObject }[];
+    assert.deepEqual([events.at(-1)?.type, events.at(-1)?.data.fee_returned], ['refund.failed', 0]);
   });
 });

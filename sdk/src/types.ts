@@ -122,7 +122,7 @@ export type Refund = {
   status: RefundStatus;
   /** What the payer gets back. */
   amount: number;
-  /** The part of it that the gateway pays out of its fee. */
+  /** The part of it that the gateway pays out of its fee; 0 if the refund failed. */
   fee_returned: number;
   currency: string;
   mobile: string | null;

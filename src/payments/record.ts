@@ -81,7 +81,8 @@ export function refundRecord(refund: Refund, late = false) {
     status: refund.status,
     status_code: STATUS_CODES[refund.status],
     amount: amountToNumber(refund.amount),
-    fee_returned: amountToNumber(refund.fee_returned),
+    // The order keeps what would have been returned; a refund that failed returned nothing.
+    fee_returned: refund.status === 'failed' ? 0 : amountToNumber(refund.fee_returned),
     currency: refund.currency,
     mobile: refund.msisdn,
     reason: refund.reason,
