@@ -18,7 +18,14 @@ import {
   walletReserved,
 } from './chart.ts';
 import { AlreadyPostedError, balanceAt, balancesOf, post, postEach, statement } from './ledger.ts';
-import { collectionSucceeded, payoutPosted, payoutReleased, payoutReserved, type Transfer } from './postings.ts';
+import {
+  collectionReversed,
+  collectionSucceeded,
+  payoutPosted,
+  payoutReleased,
+  payoutReserved,
+  type Transfer,
+} from './postings.ts';
 import { verifyLedger } from './verify.ts';
 
 type LedgerTestContext = Awaited<ReturnType<typeof createTestContext>>;
@@ -114,6 +121,17 @@ describe('posting', () => {
       results.map((result) => result.ok),
       Array.from({ length: 64 }, (_, index) => index < 10),
     );
+  });
+
+  test('a fact that may borrow is refused, and not an error, when another account lacks the money', async () => {
+    const holderId = await createHolder();
+    const fact = { holderId, currency: 'XOF', rail: 'sandbox', transactionId: uuid() };
+    const neverPaid = { transfers: collectionReversed({ ...fact, amount: 100n, fee: 10n }), mayBorrow: true };
+    const covered = collection(holderId, 50n);
+    const results = await ctx.db.transaction((tx) => postEach(tx, [neverPaid, covered], ctx.clock.now()));
+    assert.deepEqual(results[0], { ok: false, refused: 'overdraft', account: feeIncome(holderId, 'XOF') });
+    assert.equal(results[1]?.ok, true);
+    assert.equal((await balancesOf(ctx.db, holderId))[0]?.balance, 50n, 'nothing was lent');
   });
 
   test('the same fact is never posted twice, not even as a late success', async () => {

@@ -113,8 +113,12 @@ function missingBeside(accounts: Map<string, LockedAccount>, planned: readonly P
       balance: 0n,
     });
   const moved = planned
-    .map((group) => applyGroup(copy, group, at))
-    .flatMap((result) => (result.ok ? result.transfers : []))
+    .flatMap((group) => {
+      // What a group lacks is lent before another of its accounts refuses it.
+      const lent = lendShortfall(copy, group);
+      const result = applyGroup(copy, group, at);
+      return result.ok ? result.transfers : lent;
+    })
     .flatMap(({ debit, credit }) => [debit, credit])
     .filter((ref) => isBesideWallet(ref) && !accounts.has(accountKey(ref)));
   return [
