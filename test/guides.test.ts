@@ -9,6 +9,7 @@ import { ROOT } from '../scripts/tree.ts';
 import { isFailureCode } from '../src/catalog/failures.ts';
 import { english } from '../src/console/messages/en.ts';
 import { SETTINGS } from '../src/platform/config.ts';
+import { CALL_TIMEOUT_MS } from '../src/rails/rail.ts';
 import { COLLECTION_SCENARIOS, PAYOUT_SCENARIOS, REFUND_SCENARIOS, type Scenario } from '../src/sandbox/scenarios.ts';
 import { BANNED_IN_PROSE } from './rules.ts';
 
@@ -29,6 +30,7 @@ const OTHER_NAMES = ['FAILPOINT', 'SHOP'];
 function shownResult(digits: string, scenario: Scenario): string {
   if (digits === '012') return '`verify`';
   if (scenario.outcome !== 'succeed') return `\`failed\`, \`${scenario.outcome}\``;
+  if (scenario.silentSubmit) return `\`pending\` until the time-out of ${CALL_TIMEOUT_MS / 1_000} s`;
   return scenario.decides === 'never' ? '`processing`' : '`success`';
 }
 
