@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type Client, createClient, PATHS } from './client.ts';
+import { type Client, createClient, PATHS, textOf, ugandanCollection } from './client.ts';
 import { addPerson } from './console-harness.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
 
@@ -20,6 +20,17 @@ describe('odd values', () => {
       const { status, body } = await client.signed(PATHS.balance, { wallet_account: wallet });
       assert.deepEqual([status, body.success, body.data], [200, 'true', []], String(wallet));
     }
+  });
+
+  test('an optional text that is empty counts as left out', async () => {
+    const paid = await client.signed(PATHS.collect, ugandanCollection('000', { payment_method_type: '', callback_url: '' }));
+    assert.deepEqual([paid.status, paid.data.payment_method_type], [200, 'MTN_MOMO_UGA'], JSON.stringify(paid.body));
+    await gateway.settle();
+    const all = await client.signed(PATHS.balance);
+    const empty = await client.signed(PATHS.balance, { currency: '' });
+    assert.deepEqual(empty.body.data, all.body.data);
+    // An amount is never guessed: a form that lost it must not refund all there is.
+    assert.equal((await client.signed(PATHS.refund, { id: textOf(paid.data.ref), amount: '' })).status, 400);
   });
 
   test('a part of a path that contains NUL, which no column can hold, is not found', async () => {

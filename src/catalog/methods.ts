@@ -24,7 +24,7 @@ export type MethodChoice =
 
 /** The method of a request: the one it names; else the only one there is; else the one the number suggests. */
 export function chooseMethod(row: TableRow, name: string | null | undefined, digits: string | null): MethodChoice {
-  if (name !== null && name !== undefined) {
+  if (name) {
     const method = findMethodByName(row, name);
     if (method) return { ok: true, method, by: 'name' };
     return { ok: false, sentence: `This is not a payment method of ${row.name}; use one of ${listMethods(row)}.` };

@@ -75,7 +75,7 @@ export async function readBalances(ctx: PaymentsContext, request: SignedRequest)
   });
   const entries = await listBalances(ctx.db, request.integration.holderId, {
     ...(typeof walletAccount === 'number' ? { walletAccount } : {}),
-    ...(typeof currency === 'string' ? { currency } : {}),
+    ...(currency ? { currency } : {}),
   });
   await spendOrRefuse(ctx, BALANCE_MESSAGES, request);
   return entries;
