@@ -2,12 +2,20 @@
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { french } from '../src/console/messages/fr.ts';
+import { portuguese } from '../src/console/messages/pt.ts';
+import { swahili } from '../src/console/messages/sw.ts';
 import { setPayoutApproval, setRefundLimit } from '../src/holders/approval-rules.ts';
 import { COMMAND_LINE } from '../src/holders/audit.ts';
+import { applyOutcomes } from '../src/payments/outcomes.ts';
+import { idFromRef } from '../src/payments/transactions.ts';
+import { AMOUNT_SENTENCES } from '../src/platform/amount-sentences.ts';
 import { collectInKenya } from './client.ts';
 import { addPerson, type Person } from './console-harness.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
 import { createShop, type Shop } from './shop.ts';
+
+const MESSAGES = { fr: french, pt: portuguese, sw: swahili };
 
 let gateway: TestGateway;
 let shop: Shop;
@@ -40,6 +48,8 @@ const textOf = (page: string) =>
     .slice(page.indexOf('<main'))
     .replaceAll(/<[^>]+>/g, ' ')
     .replaceAll(/\s+/g, ' ');
+
+const mainOf = (page: string) => textOf(page.slice(0, page.indexOf('</main>')));
 
 async function request(person: Person, ref: string, fields: Record<string, string> = {}) {
   const form = await person.get(`/console/transactions/${ref}/refund`);
@@ -108,6 +118,40 @@ describe('a refund in the console', () => {
     const ambiguous = await request(finance, ref, { amount: '1,500' });
     assert.equal(ambiguous.status, 400);
     assert.match(ambiguous.text, /value="1,500"/, 'what was typed stays in the form');
+  });
+
+  test('what is refused is said in the language of the page', async () => {
+    await setPayoutApproval(gateway.ctx, COMMAND_LINE, shop.holderId, true);
+    const [whole, asked] = [await paid(), await paid()];
+    const waiting = pathOf(await request(finance, asked, { amount: '100' }));
+    const cancelled = pathOf(await request(finance, asked, { amount: '200' }));
+    await finance.post(`${cancelled}/cancel`);
+    const contradicted = await paid();
+    const doubted = pathOf(await request(finance, contradicted, { amount: '300' }));
+    const transactionId = idFromRef(contradicted) ?? assert.fail();
+    const observation = { state: 'failed', failureCode: 'UNSPECIFIED', rawCode: '', message: '' } as const;
+    await gateway.ctx.db.transaction((tx) =>
+      applyOutcomes(tx, gateway.ctx, [{ transactionId, source: 'callback', observation, raw: '' }]),
+    );
+    const refundPath = (ref: string) => `/console/transactions/${ref}/refund`;
+    for (const language of ['fr', 'pt', 'sw'] as const) {
+      const { refunds, orderRefused } = MESSAGES[language];
+      const says = async (path: string, sentence: string, person = owner, fields = {}) => {
+        const { status, text } = await person.post(path, fields, { 'accept-language': language });
+        assert.ok(status >= 400 && status < 500, `${path} ${status}`);
+        assert.ok(mainOf(text).includes(sentence), `${sentence} ${mainOf(text)}`);
+        assert.doesNotMatch(mainOf(text), /\b(refund|already|approval|takes)\b/i);
+      };
+      const tooFine = AMOUNT_SENTENCES[language].tooManyDecimals(0);
+      await says(refundPath(whole), tooFine, finance, { amount: '10.50' });
+      await says(refundPath(contradicted), orderRefused.contradicted, finance, { amount: '10' });
+      await says(`${doubted}/approve`, orderRefused.contradicted);
+      await says(`${waiting}/approve`, orderRefused.ownOrder, finance);
+      await says(`${cancelled}/approve`, orderRefused.notWaiting);
+      await says(`${cancelled}/cancel`, orderRefused.sentAlready);
+      const { text } = await finance.get(`${waiting}/refund`, { 'accept-language': language });
+      assert.ok(mainOf(text).includes(refunds.notPossible), mainOf(text));
+    }
   });
 
   test('money 20: one person does not refund alone above the limit', async () => {

@@ -23,7 +23,10 @@ describe('odd values', () => {
   });
 
   test('an optional text that is empty counts as left out', async () => {
-    const paid = await client.signed(PATHS.collect, ugandanCollection('000', { payment_method_type: '', callback_url: '' }));
+    const paid = await client.signed(
+      PATHS.collect,
+      ugandanCollection('000', { payment_method_type: '', callback_url: '' }),
+    );
     assert.deepEqual([paid.status, paid.data.payment_method_type], [200, 'MTN_MOMO_UGA'], JSON.stringify(paid.body));
     await gateway.settle();
     const all = await client.signed(PATHS.balance);

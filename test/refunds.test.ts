@@ -148,7 +148,10 @@ describe('a refund through the API', () => {
     const record = await statusOf(textOf(data.ref));
     assert.deepEqual([record.status, record.fee_returned], ['failed', 0], 'no fee was returned');
     assert.equal(await collectionStatus(textOf(created.data.ref)), 'success');
-    const events = (await client.get(`${PATHS.events}?limit=1000`)).body.data as unknown as { type: string; data: JsonObject }[];
+    const events = (await client.get(`${PATHS.events}?limit=1000`)).body.data as unknown as {
+      type: string;
+      data: JsonObject;
+    }[];
     assert.deepEqual([events.at(-1)?.type, events.at(-1)?.data.fee_returned], ['refund.failed', 0]);
   });
 });

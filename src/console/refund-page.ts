@@ -2,10 +2,12 @@
 // those that wait for a second person. The page of one refund is the transaction page.
 
 import type { FastifyReply } from 'fastify';
+import { RefundDecimalsProblem } from '../payments/order-refusals.ts';
 import { BlockedNumberProblem } from '../payments/payment-limits.ts';
 import type { Refund } from '../payments/refund-orders.ts';
 import { createRefund, findRefundable, type Refundable } from '../payments/refunds.ts';
 import { refOf, type Transaction } from '../payments/transactions.ts';
+import { AMOUNT_SENTENCES } from '../platform/amount-sentences.ts';
 import { type FieldErrors, Problem } from '../platform/errors.ts';
 import { type Html, type HtmlValue, html } from '../platform/html.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
@@ -240,8 +242,9 @@ async function orderRefund(request: HolderRequest): Promise<FastifyReply> {
     if (error.code === 'limit_reached') return refundPage(request, { amount: [t.limitReached] });
     if (error instanceof BlockedNumberProblem)
       return refundPage(request, { amount: [t.numberBlocked(`+${error.msisdn}`)] });
+    if (error instanceof RefundDecimalsProblem)
+      return refundPage(request, { amount: [AMOUNT_SENTENCES[request.language].tooManyDecimals(error.most)] });
     if (error.details.errors?.as_payout) return refundPage(request, { as_payout: [t.refunds.chooseAsPayout] });
-    if (error.details.errors) return refundPage(request, error.details.errors);
     throw error;
   }
 }

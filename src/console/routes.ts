@@ -5,6 +5,7 @@ import cookie from '@fastify/cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Session } from '../holders/members.ts';
 import { recordFailedSignIn } from '../holders/security-events.ts';
+import { OrderRefusal } from '../payments/order-refusals.ts';
 import { BlockedNumberProblem } from '../payments/payment-limits.ts';
 import { Problem } from '../platform/errors.ts';
 import { parseForms } from '../platform/forms.ts';
@@ -307,7 +308,12 @@ function problemPage(problem: Problem, raw: FastifyRequest, reply: FastifyReply)
 
 /** Refusals of which the sentence of the page says everything. */
 function saysAll(problem: Problem): boolean {
-  return problem.code === 'limit_reached' || problem instanceof BlockedNumberProblem;
+  return (
+    problem.code === 'limit_reached' ||
+    problem.code === 'refund_not_possible' ||
+    problem instanceof BlockedNumberProblem ||
+    problem instanceof OrderRefusal
+  );
 }
 
 /** Messages about the service itself are written for programs; people read their own, in their language. */
@@ -317,6 +323,10 @@ function problemSentence({ t }: ConsoleRequest, problem: Problem): string {
   if (problem.code === 'rate_limited') return t.tooManyAttempts(problem.details.retryAfterSeconds ?? 1);
   if (problem.code === 'number_limited') return t.numberLimited;
   if (problem.code === 'limit_reached') return t.limitReached;
+  if (problem.code === 'payouts_stopped') return t.payouts.stopped;
+  if (problem.code === 'operator_asked_first') return t.payouts.operatorAskedFirst;
+  if (problem instanceof OrderRefusal) return t.orderRefused[problem.reason];
+  if (problem.code === 'refund_not_possible') return t.refunds.notPossible;
   if (problem instanceof BlockedNumberProblem) return t.numberBlocked(`+${problem.msisdn}`);
   return problem.code === 'database_unavailable' || problem.code === 'overloaded' ? t.serviceBusy : problem.message;
 }

@@ -9,6 +9,7 @@ import { failpoint } from '../platform/failpoint.ts';
 import { isRefundId } from '../platform/ids.ts';
 import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
+import { OrderRefusal } from './order-refusals.ts';
 import { applyOutcomes } from './outcomes.ts';
 import { queueApproved, removeSubmit } from './payment-jobs.ts';
 import { findRefundById, refuseContradicted } from './refund-orders.ts';
@@ -83,7 +84,7 @@ async function approve(ordered: Ordered, ...[ctx, engine, actor, holderId, ref]:
     if (approved) await ordered.refuseApproved(tx, holderId, id);
     // After a restore the operator may know one that waits for approval. It is not sent again.
     if (!approved || !(await queueApproved(tx, holderId, id, at)))
-      throw new Problem('not_found', {
+      throw new OrderRefusal('notWaiting', 'not_found', {
         message: `No ${name} waits for approval under this reference. It may have been approved or cancelled already.`,
       });
     await recordAudit(tx, { holderId, actor, action: `${name}.approved`, subject: ref }, at);
@@ -111,7 +112,7 @@ async function approveOnce(
     return rows.length > 0;
   } catch (error) {
     if (violatedConstraint(error) === `${name}_approved_by_another`)
-      throw new Problem('forbidden', {
+      throw new OrderRefusal('ownOrder', 'forbidden', {
         message: `A ${name} must be approved by somebody other than the person who created it.`,
       });
     throw error;
@@ -126,7 +127,7 @@ async function cancel(ordered: Ordered, ...[ctx, actor, holderId, ref]: Paramete
     await ordered.refuseAlone(tx, holderId, id);
     await refuseBeforeAsked(tx, holderId, id);
     if (!(await cancelUnsent(tx, ordered, actor, holderId, id, at)))
-      throw new Problem('not_found', {
+      throw new OrderRefusal('sentAlready', 'not_found', {
         message: `This ${name} is unknown, or it was sent already and cannot be taken back.`,
       });
     const observation = {
@@ -182,7 +183,7 @@ async function refusePartOfWaitingFile(tx: Tx, holderId: bigint, id: string): Pr
     [holderId, id],
   );
   if (rows.length > 0)
-    throw new Problem('forbidden', {
+    throw new OrderRefusal('partOfList', 'forbidden', {
       message: 'This payout is part of a file that waits for approval. Approve or cancel the file as a whole.',
     });
 }

@@ -6,6 +6,7 @@ import { type Reader, type Tx, violatedConstraint } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { holderOfUuid } from '../platform/ids.ts';
 import { byHolder, queryByHolder } from '../platform/one-holder.ts';
+import { OrderRefusal } from './order-refusals.ts';
 import type { Status } from './states.ts';
 import { TRANSACTION_COLUMNS, TRANSACTION_KEYS, type Transaction } from './transactions.ts';
 
@@ -259,8 +260,9 @@ export async function refuseContradicted(tx: Tx, holderId: bigint, collectionId:
     `select from cases c where c.holder_id = $1 and c.transaction_id = $2 and ${CONTRADICTS}`,
     [holderId, collectionId],
   );
-  if (rows.length > 0)
-    throw notPossible('id', 'The operator contradicts the success of this payment. Its case must be resolved first.');
+  if (rows.length === 0) return;
+  const sentence = 'The operator contradicts the success of this payment. Its case must be resolved first.';
+  throw new OrderRefusal('contradicted', 'refund_not_possible', { errors: { id: [sentence] } });
 }
 
 /** Whether a refund that was ordered before must wait for the same reason. */

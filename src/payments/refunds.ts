@@ -22,6 +22,7 @@ import { decimalsError } from './capabilities.ts';
 import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
 import { takeHeldParts } from './held-parts.ts';
+import { RefundDecimalsProblem } from './order-refusals.ts';
 import { limitRules, takeFromLimits } from './payment-limits.ts';
 import {
   addToRefundTotals,
@@ -182,8 +183,9 @@ function planRefund(
         ? `${method.name} refunds whole payments only. Set as_payout to true to send this amount as a payout.`
         : `${method.name} cannot refund. Set as_payout to true to send the money to the payer as a payout.`,
     );
-  const sentence = decimalsError(method, rail.capabilitiesOf(method, asPayout ? 'payout' : 'collection'), amount);
-  if (sentence !== null) throw notPossible('amount', sentence);
+  const capabilities = rail.capabilitiesOf(method, asPayout ? 'payout' : 'collection');
+  const sentence = decimalsError(method, capabilities, amount);
+  if (sentence !== null) throw new RefundDecimalsProblem(capabilities?.decimals ?? 0, sentence);
   const feeReturned = refundedFee(method, collection, {
     amount,
     isRest: amount === left,
@@ -196,7 +198,10 @@ function checkRefundAmount(method: Method, collection: Transaction, amount: bigi
   if (amount <= 0n) throw notPossible('amount', 'The amount must be more than zero.');
   const { decimals } = method.collection;
   if (amount % 10n ** BigInt(2 - decimals) !== 0n)
-    throw notPossible('amount', `${method.name} takes at most ${decimals} decimals of ${collection.currency}.`);
+    throw new RefundDecimalsProblem(
+      decimals,
+      `${method.name} takes at most ${decimals} decimals of ${collection.currency}.`,
+    );
 }
 
 type NewRefund = RefundPlan & { needsApproval: boolean; integrationId?: bigint | null };

@@ -186,7 +186,9 @@ const REFUND = {
   collection_ref: ref('The collection that is given back.'),
   status: oneOf(['pending', 'processing', 'success', 'failed'], 'Status of the refund.'),
   amount: Type.Number({ description: 'What the payer gets back.' }),
-  fee_returned: Type.Number({ description: 'The part of it that the gateway pays out of its fee; 0 if the refund failed.' }),
+  fee_returned: Type.Number({
+    description: 'The part of it that the gateway pays out of its fee; 0 if the refund failed.',
+  }),
   currency: Type.String(),
   mobile: nullable(Type.String(), 'Number that the money goes back to.'),
   created_at: moment('Creation time.'),

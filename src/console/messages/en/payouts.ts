@@ -94,6 +94,9 @@ export const payouts = {
     cancelRestMeaning:
       'Payouts that were not sent yet are cancelled, and their money becomes available again. The others stay.',
     partOfFile: 'This payout is part of a list that needs approval',
+    stopped: 'Payouts and refunds are stopped until an administrator has checked the database. Nothing was done.',
+    operatorAskedFirst:
+      'The gateway was restored from a backup and asks the operator first. Nothing was done. Try again in a minute.',
     approvalTitle: 'Second approver',
     approvalText: 'Every payout must be approved by a second person',
   },
@@ -140,7 +143,6 @@ export const payouts = {
     underWay: 'In progress',
     collection: 'Refund of',
     reasonGiven: 'Reason',
-    feeReturned: 'Fee returned to you',
     sentAsPayout: 'Sent as a payout',
     requestedBy: 'Requested by',
     cancelledBy: 'Cancelled by',
@@ -149,6 +151,15 @@ export const payouts = {
     needsSecondApprover: 'You requested this refund. Someone else must approve it.',
     cancel: 'Cancel refund',
     cancelMeaning: 'The refund has not been sent. Its money becomes available again.',
+    notPossible: 'This payment cannot be refunded now. Its page shows its status and its refunds.',
     insufficientBalance: 'The wallet balance does not cover this refund.',
+  },
+  /** Why a payout or a refund was not approved, cancelled or made. */
+  orderRefused: {
+    contradicted: 'The operator contradicts the success of this payment. The review must be decided first.',
+    notWaiting: 'This does not need approval. It may have been approved or cancelled already.',
+    ownOrder: 'You created this. Another owner or finance member must approve it.',
+    sentAlready: 'This was sent or cancelled already. It cannot be taken back.',
+    partOfList: 'This payout is part of a list that needs approval. Approve or cancel the whole list.',
   },
 };

@@ -3,7 +3,7 @@
 import type { ConsoleMessages } from '../en.ts';
 import { plural } from './plural.ts';
 
-export const payouts: Pick<ConsoleMessages, 'payouts' | 'approval' | 'refunds'> = {
+export const payouts: Pick<ConsoleMessages, 'payouts' | 'approval' | 'refunds' | 'orderRefused'> = {
   payouts: {
     lead: 'De l’argent de votre portefeuille vers un bénéficiaire. Il est réservé immédiatement et envoyé au plus une fois.',
     create: 'Nouveau virement',
@@ -98,6 +98,10 @@ export const payouts: Pick<ConsoleMessages, 'payouts' | 'approval' | 'refunds'> 
     cancelRestMeaning:
       'Les virements qui ne sont pas encore envoyés sont annulés et leur argent redevient disponible. Les autres restent.',
     partOfFile: 'Ce virement fait partie d’une liste à approuver',
+    stopped:
+      'Les virements et remboursements sont arrêtés jusqu’à ce qu’un administrateur ait vérifié la base de données. Rien n’a été fait.',
+    operatorAskedFirst:
+      'La passerelle a été restaurée depuis une sauvegarde et interroge d’abord l’opérateur. Rien n’a été fait. Réessayez dans une minute.',
     approvalTitle: 'Seconde approbation',
     approvalText: 'Chaque virement doit être approuvé par une seconde personne',
   },
@@ -150,7 +154,6 @@ export const payouts: Pick<ConsoleMessages, 'payouts' | 'approval' | 'refunds'> 
     underWay: 'En cours',
     collection: 'Remboursement de',
     reasonGiven: 'Motif',
-    feeReturned: 'Frais remboursés',
     sentAsPayout: 'Envoyé par virement',
     requestedBy: 'Demandé par',
     cancelledBy: 'Annulé par',
@@ -159,6 +162,14 @@ export const payouts: Pick<ConsoleMessages, 'payouts' | 'approval' | 'refunds'> 
     needsSecondApprover: 'Vous avez demandé ce remboursement. Une autre personne doit l’approuver.',
     cancel: 'Annuler le remboursement',
     cancelMeaning: 'Le remboursement n’a pas été envoyé. Son argent redevient disponible.',
+    notPossible: 'Ce paiement ne peut pas être remboursé maintenant. Sa page montre son statut et ses remboursements.',
     insufficientBalance: 'Le solde du portefeuille ne couvre pas ce remboursement.',
+  },
+  orderRefused: {
+    contradicted: 'L’opérateur contredit la réussite de ce paiement. La vérification doit d’abord être tranchée.',
+    notWaiting: 'Il n’y a rien à approuver ici. Quelqu’un l’a peut-être déjà approuvé ou annulé.',
+    ownOrder: 'Vous l’avez créé. Un autre propriétaire ou membre des finances doit l’approuver.',
+    sentAlready: 'C’est déjà envoyé ou annulé. On ne peut plus revenir en arrière.',
+    partOfList: 'Ce virement fait partie d’une liste à approuver. Approuvez ou annulez toute la liste.',
   },
 };

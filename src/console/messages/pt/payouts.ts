@@ -3,7 +3,7 @@
 import type { ConsoleMessages } from '../en.ts';
 import { plural } from './plural.ts';
 
-export const payouts: Pick<ConsoleMessages, 'payouts' | 'approval' | 'refunds'> = {
+export const payouts: Pick<ConsoleMessages, 'payouts' | 'approval' | 'refunds' | 'orderRefused'> = {
   payouts: {
     lead: 'Dinheiro da sua carteira para um beneficiário. É reservado de imediato e enviado no máximo uma vez.',
     create: 'Novo envio',
@@ -97,6 +97,9 @@ export const payouts: Pick<ConsoleMessages, 'payouts' | 'approval' | 'refunds'> 
     cancelRestMeaning:
       'Os envios que ainda não saíram são cancelados e o seu dinheiro volta a ficar disponível. Os outros ficam.',
     partOfFile: 'Este envio faz parte de uma lista por aprovar',
+    stopped: 'Os envios e reembolsos estão parados até um administrador verificar a base de dados. Nada foi feito.',
+    operatorAskedFirst:
+      'O gateway foi reposto de uma cópia de segurança e pergunta primeiro à operadora. Nada foi feito. Tente daqui a um minuto.',
     approvalTitle: 'Segunda aprovação',
     approvalText: 'Cada envio tem de ser aprovado por uma segunda pessoa',
   },
@@ -148,7 +151,6 @@ export const payouts: Pick<ConsoleMessages, 'payouts' | 'approval' | 'refunds'> 
     underWay: 'Em curso',
     collection: 'Reembolso de',
     reasonGiven: 'Motivo',
-    feeReturned: 'Comissão devolvida',
     sentAsPayout: 'Devolvido com um envio',
     requestedBy: 'Pedido por',
     cancelledBy: 'Cancelado por',
@@ -157,6 +159,14 @@ export const payouts: Pick<ConsoleMessages, 'payouts' | 'approval' | 'refunds'> 
     needsSecondApprover: 'Este reembolso foi pedido por si. Outra pessoa tem de o aprovar.',
     cancel: 'Cancelar o reembolso',
     cancelMeaning: 'O reembolso ainda não saiu. O seu dinheiro volta a ficar disponível.',
+    notPossible: 'Este pagamento não pode ser reembolsado agora. A sua página mostra o estado e os reembolsos.',
     insufficientBalance: 'O saldo da carteira não cobre este reembolso.',
+  },
+  orderRefused: {
+    contradicted: 'A operadora contradiz o sucesso deste pagamento. A análise tem de ser decidida primeiro.',
+    notWaiting: 'Não há nada por aprovar aqui. Pode já ter sido aprovado ou cancelado.',
+    ownOrder: 'Foi criado por si. Outro proprietário ou membro das finanças tem de o aprovar.',
+    sentAlready: 'Já foi enviado ou cancelado. Não é possível voltar atrás.',
+    partOfList: 'Este envio faz parte de uma lista por aprovar. Aprove ou cancele a lista inteira.',
   },
 };

@@ -2,7 +2,7 @@
 
 import type { ConsoleMessages } from '../en.ts';
 
-export const payouts: Pick<ConsoleMessages, 'payouts' | 'approval' | 'refunds'> = {
+export const payouts: Pick<ConsoleMessages, 'payouts' | 'approval' | 'refunds' | 'orderRefused'> = {
   payouts: {
     lead: 'Pesa kutoka pochi yako kwenda kwa mpokeaji. Zinatengwa mara moja na hazitumwi zaidi ya mara moja.',
     create: 'Tuma pesa',
@@ -92,6 +92,9 @@ export const payouts: Pick<ConsoleMessages, 'payouts' | 'approval' | 'refunds'> 
     cancelRestMeaning:
       'Malipo ambayo bado hayajatumwa yataghairiwa, na pesa zake zitapatikana tena. Mengine yatabaki yalivyo.',
     partOfFile: 'Malipo haya ni sehemu ya orodha inayohitaji idhini',
+    stopped: 'Malipo na kurudisha pesa vimesimamishwa hadi msimamizi akague hifadhidata. Hakuna kilichofanyika.',
+    operatorAskedFirst:
+      'Mfumo umerejeshwa kutoka nakala rudufu na unauuliza mtandao kwanza. Hakuna kilichofanyika. Jaribu tena baada ya dakika moja.',
     approvalTitle: 'Mwidhinishaji wa pili',
     approvalText: 'Kila malipo ya kutuma lazima yaidhinishwe na mtu wa pili',
   },
@@ -139,7 +142,6 @@ export const payouts: Pick<ConsoleMessages, 'payouts' | 'approval' | 'refunds'> 
     underWay: 'Zinarudishwa',
     collection: 'Malipo yanayorudishwa',
     reasonGiven: 'Sababu',
-    feeReturned: 'Ada uliyorudishiwa',
     sentAsPayout: 'Zimetumwa kama malipo',
     requestedBy: 'Limeombwa na',
     cancelledBy: 'Limeghairiwa na',
@@ -148,6 +150,15 @@ export const payouts: Pick<ConsoleMessages, 'payouts' | 'approval' | 'refunds'> 
     needsSecondApprover: 'Wewe ndiye uliyeomba kurudisha pesa hizi. Mtu mwingine anapaswa kuidhinisha.',
     cancel: 'Ghairi kurudisha',
     cancelMeaning: 'Pesa bado hazijarudishwa. Zitapatikana tena.',
+    notPossible:
+      'Pesa za malipo haya haziwezi kurudishwa sasa. Ukurasa wake unaonyesha hali yake na pesa zilizorudishwa.',
     insufficientBalance: 'Salio la pochi halitoshi kurudisha pesa hizi.',
+  },
+  orderRefused: {
+    contradicted: 'Mtandao unapinga kwamba malipo haya yalifanikiwa. Ukaguzi lazima uamuliwe kwanza.',
+    notWaiting: 'Hakuna cha kuidhinisha hapa. Huenda tayari kimeidhinishwa au kughairiwa.',
+    ownOrder: 'Wewe ndiye uliyeunda. Mmiliki mwingine au mtu wa fedha anapaswa kuidhinisha.',
+    sentAlready: 'Tayari imetumwa au imeghairiwa. Haiwezi kurudishwa nyuma.',
+    partOfList: 'Malipo haya ni sehemu ya orodha inayohitaji idhini. Idhinisha au ghairi orodha nzima.',
   },
 };

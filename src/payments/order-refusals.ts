@@ -1,0 +1,25 @@
+// Why a payout or a refund that a person ordered is not made, sent or taken back. The API and the command line read the
+// message; pages have a sentence of their own for each reason, in the language of the person.
+
+import { Problem, type ProblemCode, type ProblemDetails } from '../platform/errors.ts';
+
+type OrderReason = 'contradicted' | 'notWaiting' | 'ownOrder' | 'sentAlready' | 'partOfList';
+
+export class OrderRefusal extends Problem {
+  readonly reason: OrderReason;
+
+  constructor(reason: OrderReason, code: ProblemCode, details: ProblemDetails) {
+    super(code, details);
+    this.reason = reason;
+  }
+}
+
+/** A refund has more decimals than its operator takes. */
+export class RefundDecimalsProblem extends Problem {
+  readonly most: number;
+
+  constructor(most: number, sentence: string) {
+    super('refund_not_possible', { errors: { amount: [sentence] } });
+    this.most = most;
+  }
+}
