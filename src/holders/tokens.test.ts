@@ -77,6 +77,19 @@ describe('tokens', () => {
     assert.ok(!row?.text.includes(secret ?? ''));
   });
 
+  test('a 401 names the scheme that the caller must use, and whether the token was wrong', async () => {
+    const challenge = async (reply: ReturnType<typeof post>) => {
+      const { status, headers } = await reply;
+      return [status, headers['www-authenticate']];
+    };
+    assert.deepEqual(await challenge(sign(undefined)), [401, 'Bearer']);
+    assert.deepEqual(await challenge(sign('Basic dXNlcjpwYXNz')), [401, 'Bearer']);
+    for (const token of ['1|nobody', 'malformed', `${2n ** 70n}|x`])
+      assert.deepEqual(await challenge(sign(`Bearer ${token}`)), [401, 'Bearer error="invalid_token"'], token);
+    assert.deepEqual(await challenge(post(GET_TOKEN, credentials({ secret_key: 'no' }))), [401, 'Bearer']);
+    assert.equal((await sign(`Bearer ${await buy()}`)).headers['www-authenticate'], undefined);
+  });
+
   test('several live at once, for 24 hours, unless revoked', async () => {
     const [first, second] = [await buy(), await buy()];
     assert.equal((await sign(`Bearer ${first}`)).status, 200);

@@ -114,7 +114,7 @@ export type TokenCaller = { integration: LiveIntegration; key: LiveKey; tokenId:
 export async function authenticateToken(ctx: Context, token: string | null, address: string): Promise<TokenCaller> {
   const match = token !== null && token.length <= 200 ? TOKEN.exec(token) : null;
   const id = match?.[1] ? BigInt(match[1]) : null;
-  if (id === null || id > LARGEST_ID) throw new Problem('unauthenticated');
+  if (id === null || id > LARGEST_ID) throw wrongToken(token);
   const [row] = await ctx.db.query<{ integration_id: bigint; secret_id: bigint; secret_hash: Buffer }>(
     {
       name: 'find_token',
@@ -126,10 +126,16 @@ export async function authenticateToken(ctx: Context, token: string | null, addr
   );
   const matches = constantTimeEqual(row?.secret_hash ?? Buffer.alloc(32), sha256(match?.[2] ?? ''));
   const caller = row && matches ? await findCaller(ctx, row.integration_id, row.secret_id) : null;
-  if (!caller) throw new Problem('unauthenticated');
+  if (!caller) throw wrongToken(token);
   if (!isAddressAllowed(caller.integration, address) || !isAddressAllowed(caller.key, address))
     throw new Problem('address_not_allowed');
   return { ...caller, tokenId: id };
+}
+
+/** RFC 6750: who sent a token is told that it is wrong; who sent none, only the scheme. */
+function wrongToken(token: string | null): Problem {
+  if (token === null) return new Problem('unauthenticated');
+  return new Problem('unauthenticated', { headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' } });
 }
 
 /** The database has just said that the secret lives. A cache that does not know it yet is read again. */

@@ -253,6 +253,8 @@ function problemSender(ctx: Context, { browserPage }: HttpOptions): SendProblem 
     request.logged = { ...request.logged, code: problem.code };
     const { errors, extra, headers, retryAfterSeconds } = problem.details;
     if (retryAfterSeconds !== undefined) void reply.header('Retry-After', String(retryAfterSeconds));
+    // RFC 9110 asks for a challenge with every 401. Browsers show no dialogue for this scheme.
+    if (problem.status === 401) void reply.header('WWW-Authenticate', 'Bearer');
     if (headers) void reply.headers(headers);
     void reply.code(problem.status);
     const { problemPage, problemBody } = request.routeOptions.config;
