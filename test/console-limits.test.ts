@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { COMMAND_LINE } from '../src/holders/audit.ts';
-import { listBlockedNumbers, listLimits } from '../src/payments/payment-limits.ts';
+import { blockNumber, listBlockedNumbers, listLimits } from '../src/payments/payment-limits.ts';
 import { topUpSandbox } from '../src/payments/sandbox-top-up.ts';
 import { refreshCaches } from '../src/platform/cache.ts';
 import { type Client, createClient, PATHS, textOf, ugandanCollection } from './client.ts';
@@ -91,6 +91,25 @@ describe('the console', () => {
       );
       await owner.post('/console/settings/blocked', { mobile: '256772309000', remove: 'yes' });
     }
+  });
+
+  test('says of a number on the list that it blocks nobody: earlier versions took it without its country', async () => {
+    const old = (msisdn: string) => blockNumber(gateway.ctx, COMMAND_LINE, holderId, { msisdn, reason: 'stolen SIM' });
+    for (const msisdn of ['0772123000', '22997123456', '256772309001']) await old(msisdn);
+    assert.equal((await collect()).status, 200, 'it may be the number of somebody in another country');
+    const { text } = await owner.get('/console/settings?lang=fr');
+    const cells = [...text.matchAll(/<td[^>]*>((?:(?!<\/td>).)*?(?:0772123000|22997123456|256772309001).*?)<\/td>/gs)];
+    assert.deepEqual(
+      new Map(cells.map(([, cell = '']) => [/\d{8,}/.exec(cell)?.[0], cell.includes('Ne bloque personne')])),
+      new Map([
+        ['0772123000', true],
+        ['22997123456', true],
+        ['256772309001', false],
+      ]),
+    );
+    for (const { msisdn } of await listBlockedNumbers(gateway.ctx.db, holderId))
+      await admin.post(`/console/admin/holders/${holderId}/blocked`, { mobile: msisdn, remove: 'yes' });
+    assert.deepEqual(await listBlockedNumbers(gateway.ctx.db, holderId), []);
   });
 
   test('takes no number that it would have to cut', async () => {

@@ -49,6 +49,11 @@ export function readWithCountry(typed: string, countries: Iterable<Country>): st
   return null;
 }
 
+/** Whether stored digits are a number in the form in which payments have it. Earlier versions stored some as they were typed. */
+export function isNormalised(digits: string, countries: Iterable<Country>): boolean {
+  return readWithCountry(digits, countries) === digits;
+}
+
 /**
  * Any phone number, for contact details: of the country if one is given and it fits, else any valid
  * international number.

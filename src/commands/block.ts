@@ -1,12 +1,15 @@
 // simbi block: numbers that are asked for nothing and paid nothing, for one holder or for the whole gateway.
 
 import type { Command } from 'commander';
+import type { Country } from '../catalog/catalog.ts';
 import type { Context } from '../platform/context.ts';
 import { NO_HOLDER } from '../platform/ids.ts';
 import { HOLDER_OPTION, requireHolder } from './payments-context.ts';
 import { addCommand, CommandError, EXIT, print, type Terminal, table, withContext } from './terminal.ts';
 
 type Shared = { json?: boolean; holder?: string; gateway?: boolean };
+/** Written by an earlier version, without its country: it may be anybody's in any country. */
+const BLOCKS_NOBODY = '(blocks nobody: remove it, and add it with its country)';
 const GATEWAY_OPTION = ['--gateway', 'for every holder'] as const;
 
 export function blockCommands(group: Command, terminal: Terminal): void {
@@ -43,12 +46,24 @@ export function blockCommands(group: Command, terminal: Terminal): void {
     .option(...HOLDER_OPTION)
     .option(...GATEWAY_OPTION)
     .action(async (options: Shared) => {
-      const numbers = await withContext(terminal, async (ctx) => {
-        const [{ listBlockedNumbers }] = await loadLimits();
-        return listBlockedNumbers(ctx.db, await ownerOf(terminal, ctx, options));
+      const data = await withContext(terminal, async (ctx) => {
+        const [[{ listBlockedNumbers }], { isNormalised }, countries] = await Promise.all([
+          loadLimits(),
+          import('../catalog/phone.ts'),
+          loadCountries(ctx),
+        ]);
+        const numbers = await listBlockedNumbers(ctx.db, await ownerOf(terminal, ctx, options));
+        return numbers.map(({ msisdn, reason, added_by, added_at }) => {
+          const effective = isNormalised(msisdn, countries);
+          return { msisdn, reason, added_by, added_at, effective };
+        });
       });
-      const data = numbers.map(({ msisdn, reason, added_by, added_at }) => ({ msisdn, reason, added_by, added_at }));
-      const rows = data.map((each) => [`+${each.msisdn}`, each.reason, each.added_by, each.added_at.toISOString()]);
+      const rows = data.map((each) => [
+        each.effective ? `+${each.msisdn}` : `${each.msisdn} ${BLOCKS_NOBODY}`,
+        each.reason,
+        each.added_by,
+        each.added_at.toISOString(),
+      ]);
       const lines = table(['Number', 'Reason', 'By', 'Since'], rows);
       print(terminal, options, data, rows.length === 0 ? 'No number is blocked.' : lines);
     });
@@ -62,13 +77,15 @@ async function ownerOf(terminal: Terminal, ctx: Context, options: Shared): Promi
   return options.gateway ? NO_HOLDER : (await requireHolder(terminal, ctx, options.holder)).id;
 }
 
+async function loadCountries(ctx: Context): Promise<Country[]> {
+  const { loadCatalog } = await import('../catalog/catalog.ts');
+  return [...loadCatalog(ctx.config.catalogFile).countries.values()];
+}
+
 /** In national form it would be on the list and block nobody. */
 async function readNumber(ctx: Context, number: string): Promise<string> {
-  const [{ loadCatalog }, { readWithCountry }] = await Promise.all([
-    import('../catalog/catalog.ts'),
-    import('../catalog/phone.ts'),
-  ]);
-  const digits = readWithCountry(number, loadCatalog(ctx.config.catalogFile).countries.values());
+  const [{ readWithCountry }, countries] = await Promise.all([import('../catalog/phone.ts'), loadCountries(ctx)]);
+  const digits = readWithCountry(number, countries);
   if (digits === null) throw new CommandError('Write the mobile number with its country, as 256772123456.', EXIT.usage);
   return digits;
 }

@@ -2,7 +2,7 @@
 // page, where admins set them and the rolling reserve.
 
 import type { FastifyReply } from 'fastify';
-import { readWithCountry } from '../catalog/phone.ts';
+import { isNormalised, readWithCountry } from '../catalog/phone.ts';
 import { findHolder } from '../holders/holders.ts';
 import {
   blockNumber,
@@ -18,10 +18,10 @@ import {
 import { findReserveRule, setReserveRule } from '../payments/rolling-reserve.ts';
 import type { TransactionDirection } from '../payments/states.ts';
 import { Problem } from '../platform/errors.ts';
-import { type Html, html } from '../platform/html.ts';
+import { type Html, type HtmlValue, html } from '../platform/html.ts';
 import { formatAmount } from '../platform/money.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
-import { dataTable } from '../ui/components.ts';
+import { dataTable, tag } from '../ui/components.ts';
 import { timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, idOf, type MemberRequest, money, paramOf } from './console-request.ts';
 import { form, postButton } from './form-components.ts';
@@ -92,7 +92,7 @@ async function limitCard(request: MemberRequest, holderId: bigint, place: Place)
           t.dayLimits.blocked,
           [{ label: t.dayLimits.number }, { label: t.dayLimits.reason }, { label: t.created }, { label: t.action }],
           blocked.map((each) => [
-            `+${each.msisdn}`,
+            blockedNumber(request, each.msisdn),
             html`<bdi>${each.reason}</bdi>`,
             timeTag(request, each.added_at),
             !place.canChange || (each.set_by === 'gateway' && !place.isGateway)
@@ -107,6 +107,12 @@ async function limitCard(request: MemberRequest, holderId: bigint, place: Place)
       ${place.canChange && blockForm(request, place.path)}
     </section>
   `;
+}
+
+/** A number without its country may be anybody's in any country, so it blocks nobody until it is written anew. */
+function blockedNumber({ ctx, t }: MemberRequest, msisdn: string): HtmlValue {
+  if (isNormalised(msisdn, ctx.catalog.countries.values())) return `+${msisdn}`;
+  return html`${msisdn} ${tag('warning', t.dayLimits.blocksNobody)} <span class="muted">${t.dayLimits.writeAnew}</span>`;
 }
 
 function limitTable(request: MemberRequest, limits: readonly PaymentLimit[]): Html {

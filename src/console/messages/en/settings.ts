@@ -20,6 +20,8 @@ export const settings = {
     number: 'Phone number',
     numberHint: 'With its country: +256 772 123 456.',
     numberInvalid: 'Write the mobile number with its country, as +256 772 123 456.',
+    blocksNobody: 'Blocks nobody',
+    writeAnew: 'Unblock it, then block it with its country.',
     reason: 'Reason',
     block: 'Block',
     unblock: 'Unblock',

@@ -22,6 +22,8 @@ export const settings: Pick<ConsoleMessages, 'accountSettings' | 'dayLimits'> = 
     number: 'Numéro de téléphone',
     numberHint: 'Avec l’indicatif du pays : +256 772 123 456.',
     numberInvalid: 'Écrivez le numéro mobile avec l’indicatif du pays : +256 772 123 456.',
+    blocksNobody: 'Ne bloque personne',
+    writeAnew: 'Débloquez-le, puis bloquez-le avec l’indicatif du pays.',
     reason: 'Motif',
     block: 'Bloquer',
     unblock: 'Débloquer',

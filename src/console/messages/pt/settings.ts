@@ -22,6 +22,8 @@ export const settings: Pick<ConsoleMessages, 'accountSettings' | 'dayLimits'> = 
     number: 'Número de telefone',
     numberHint: 'Com o indicativo do país: +256 772 123 456.',
     numberInvalid: 'Escreva o número móvel com o indicativo do país: +256 772 123 456.',
+    blocksNobody: 'Não bloqueia ninguém',
+    writeAnew: 'Desbloqueie-o e bloqueie-o com o indicativo do país.',
     reason: 'Motivo',
     block: 'Bloquear',
     unblock: 'Desbloquear',

@@ -22,6 +22,8 @@ export const settings: Pick<ConsoleMessages, 'accountSettings' | 'dayLimits'> = 
     number: 'Nambari ya simu',
     numberHint: 'Pamoja na namba ya nchi: +256 772 123 456.',
     numberInvalid: 'Andika namba ya simu pamoja na namba ya nchi: +256 772 123 456.',
+    blocksNobody: 'Haizuii mtu',
+    writeAnew: 'Ondoa zuio, kisha izuie pamoja na namba ya nchi.',
     reason: 'Sababu',
     block: 'Zuia',
     unblock: 'Ondoa zuio',
