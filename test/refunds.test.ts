@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { JsonObject } from '../src/platform/strict-json.ts';
-import { type Client, createClient, PATHS, textOf, ugandanCollection } from './client.ts';
+import { type Client, collectInKenya, createClient, PATHS, textOf, ugandanCollection } from './client.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
 
 let gateway: TestGateway;
@@ -129,6 +129,22 @@ describe('a refund through the API', () => {
     }
     const [wallet] = (await client.signed(PATHS.balance, { currency: 'UGX' })).body.data as unknown as JsonObject[];
     assert.equal(wallet?.reserved, 0);
+  });
+
+  test('of an amount that cannot be says why', async () => {
+    const uganda = await paid();
+    const kenya = await collectInKenya(gateway, client.shop);
+    const sentences = [
+      [uganda, '0.00', 'The amount must be more than zero.'],
+      [uganda, '1.234', 'The amount may have at most two decimals.'],
+      [uganda, '9'.repeat(30), 'The amount is too large.'],
+      [uganda, 2_500.01, '2500 UGX of this payment can still be refunded.'],
+      [kenya, '10.50', 'M-PESA takes whole amounts of KES, without decimals.'],
+    ] as const;
+    for (const [id, amount, sentence] of sentences) {
+      const { status, body } = await refund({ id, amount });
+      assert.deepEqual([status, body.errors], [400, { amount: [sentence] }], String(amount));
+    }
   });
 
   test('its status is asked with its own operation; the operations of the specification do not know it', async () => {

@@ -7,7 +7,7 @@ import { performOnce } from '../holders/perform-once.ts';
 import { envelopeErrors, IdempotencyHeaders } from '../holders/schemas.ts';
 import { Problem } from '../platform/errors.ts';
 import type { HttpServer } from '../platform/http.ts';
-import { parseAmount } from '../platform/money.ts';
+import { type AmountErrorCode, parseAmount } from '../platform/money.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 import { refuse } from '../platform/validation.ts';
 import { checkCallbackUrl } from './callback-url.ts';
@@ -23,6 +23,12 @@ import { refOf } from './transactions.ts';
 
 const OPERATION = 'refund';
 const DECIMALS = 2;
+const AMOUNT_ERRORS: Readonly<Record<AmountErrorCode, string>> = {
+  not_an_amount: 'The amount must be a number, or a decimal text such as "2500".',
+  not_positive: 'The amount must be more than zero.',
+  too_many_decimals: 'The amount may have at most two decimals.',
+  too_large: 'The amount is too large.',
+};
 
 function refundMessages(brand: string): OperationMessages {
   return {
@@ -101,7 +107,7 @@ function readRefund(ctx: PaymentsContext, { params, integration }: SignedRequest
   checkCallbackUrl(ctx, fields.callback_url, add);
   const given = fields.amount ?? null;
   const amount = given === null ? null : parseAmount(given, DECIMALS);
-  if (amount && !amount.ok) add('amount', 'The amount must be more than zero, with at most two decimals.');
+  if (amount && !amount.ok) add('amount', AMOUNT_ERRORS[amount.error]);
   if (reading.hasErrors() || fields.id === undefined) throw refuse(reading.errors, { message: messages.badParams });
   const wanted: RefundRequest = {
     collection: fields.id,

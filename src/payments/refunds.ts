@@ -17,8 +17,7 @@ import { Problem } from '../platform/errors.ts';
 import { failpoint } from '../platform/failpoint.ts';
 import { createRefundUuid, isRefundId } from '../platform/ids.ts';
 import { formatAmount } from '../platform/money.ts';
-import type { Rail } from '../rails/rail.ts';
-import { decimalsError } from './capabilities.ts';
+import type { Rail, RailCapabilities } from '../rails/rail.ts';
 import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
 import { takeHeldParts } from './held-parts.ts';
@@ -171,7 +170,7 @@ function planRefund(
     throw new Problem('refund_too_large', {
       errors: { amount: [`${formatAmount(left)} ${collection.currency} of this payment can still be refunded.`] },
     });
-  checkRefundAmount(method, collection, amount);
+  if (amount <= 0n) throw notPossible('amount', 'The amount must be more than zero.');
   const isWhole = amount === collection.amount;
   const refunds = rail.capabilitiesOf(method, 'collection')?.refunds ?? 'none';
   const railCan = refunds === 'partial' || (refunds === 'whole' && isWhole);
@@ -183,9 +182,7 @@ function planRefund(
         ? `${method.name} refunds whole payments only. Set as_payout to true to send this amount as a payout.`
         : `${method.name} cannot refund. Set as_payout to true to send the money to the payer as a payout.`,
     );
-  const capabilities = rail.capabilitiesOf(method, asPayout ? 'payout' : 'collection');
-  const sentence = decimalsError(method, capabilities, amount);
-  if (sentence !== null) throw new RefundDecimalsProblem(capabilities?.decimals ?? 0, sentence);
+  checkDecimals(method, rail.capabilitiesOf(method, asPayout ? 'payout' : 'collection'), amount);
   const feeReturned = refundedFee(method, collection, {
     amount,
     isRest: amount === left,
@@ -194,14 +191,9 @@ function planRefund(
   return { amount, feeReturned, asPayout };
 }
 
-function checkRefundAmount(method: Method, collection: Transaction, amount: bigint): void {
-  if (amount <= 0n) throw notPossible('amount', 'The amount must be more than zero.');
-  const { decimals } = method.collection;
-  if (amount % 10n ** BigInt(2 - decimals) !== 0n)
-    throw new RefundDecimalsProblem(
-      decimals,
-      `${method.name} takes at most ${decimals} decimals of ${collection.currency}.`,
-    );
+function checkDecimals(method: Method, capabilities: RailCapabilities | null, amount: bigint): void {
+  const decimals = Math.min(method.collection.decimals, capabilities?.decimals ?? 2);
+  if (amount % 10n ** BigInt(2 - decimals) !== 0n) throw new RefundDecimalsProblem(decimals, method);
 }
 
 type NewRefund = RefundPlan & { needsApproval: boolean; integrationId?: bigint | null };
