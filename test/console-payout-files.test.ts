@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { french } from '../src/console/messages/fr.ts';
 import { applyRuleChanges } from '../src/holders/approval-rules.ts';
 import { COMMAND_LINE } from '../src/holders/audit.ts';
 import { findHolder } from '../src/holders/holders.ts';
@@ -203,7 +204,16 @@ describe('files', () => {
       csv: CSV.replace('Juma', 'J.'),
       confirm_repeats: 'yes',
     });
+    const says = async (person: Person, action: string, sentence: string) => {
+      const { text } = await person.post(action, {}, { 'accept-language': 'fr' });
+      assert.ok(text.includes(`<p>${sentence}</p>`), `${action} ${sentence}`);
+    };
+    await says(finance, `${pathOf(second.location)}/approve`, french.orderRefused.ownOrder);
     assert.match((await owner.post(`${pathOf(second.location)}/cancel`)).location ?? '', /done=fileCancelled/);
+    await says(owner, `${path}/approve`, french.orderRefused.notWaiting);
+    await says(owner, `${path}/cancel`, french.orderRefused.sentAlready);
+    await says(owner, `${pathOf(second.location)}/cancel`, french.orderRefused.sentAlready);
+    await says(owner, '/console/transactions/TX_nothing/approve', french.transaction.notFound);
     assert.match((await owner.get(pathOf(second.location))).text, /Cancelled by/);
     const audit = (await owner.get('/console/audit')).text;
     for (const action of ['payout_file.created', 'payout_file.approved', 'payout_file.cancelled'])

@@ -323,6 +323,7 @@ function problemSentence({ t }: ConsoleRequest, problem: Problem): string {
   if (problem.code === 'rate_limited') return t.tooManyAttempts(problem.details.retryAfterSeconds ?? 1);
   if (problem.code === 'number_limited') return t.numberLimited;
   if (problem.code === 'limit_reached') return t.limitReached;
+  if (problem.code === 'transaction_not_found') return t.transaction.notFound;
   if (problem.code === 'payouts_stopped') return t.payouts.stopped;
   if (problem.code === 'operator_asked_first') return t.payouts.operatorAskedFirst;
   if (problem instanceof OrderRefusal) return t.orderRefused[problem.reason];

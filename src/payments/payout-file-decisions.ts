@@ -8,6 +8,7 @@ import { Problem } from '../platform/errors.ts';
 import { failpoint } from '../platform/failpoint.ts';
 import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
+import { OrderRefusal } from './order-refusals.ts';
 import { applyOutcomes } from './outcomes.ts';
 import { payoutFileIdOf } from './payout-files.ts';
 import { refuseFileBeforeAsked } from './requery-after-restore.ts';
@@ -26,7 +27,7 @@ export async function approvePayoutFile(
     await requireActiveHolder(tx, holderId);
     await refuseFileBeforeAsked(tx, holderId, id);
     if (!(await approveOnce(tx, actor, holderId, id, at)))
-      throw new Problem('not_found', {
+      throw new OrderRefusal('notWaiting', 'not_found', {
         message: 'No file waits for approval under this reference. It may have been approved or cancelled already.',
       });
     await tx.query(
@@ -64,7 +65,7 @@ async function approveOnce(tx: Tx, actor: Actor, holderId: bigint, id: string, a
     return rows.length > 0;
   } catch (error) {
     if (violatedConstraint(error) === 'payout_file_approved_by_another')
-      throw new Problem('forbidden', {
+      throw new OrderRefusal('ownOrder', 'forbidden', {
         message: 'A file must be approved by somebody other than the person who ordered it.',
       });
     throw error;
@@ -123,7 +124,10 @@ async function cancelOrders(
     `select approval from payout_batches where holder_id = $1 and id = $2 and cancelled_at is null for no key update`,
     [holderId, id],
   );
-  if (!file) throw new Problem('not_found', { message: 'This file is unknown, or it was cancelled already.' });
+  if (!file)
+    throw new OrderRefusal('sentAlready', 'not_found', {
+      message: 'This file is unknown, or it was cancelled already.',
+    });
   const orders = await tx.query<{ transaction_id: string }>(
     `select transaction_id from payout_orders where holder_id = $1 and batch_id = $2 and cancelled_at is null
      order by transaction_id for no key update`,
@@ -134,7 +138,9 @@ async function cancelOrders(
   const pending = await lockPending(tx, holderId, ids);
   const unsent = isWaiting ? pending : await removeSubmits(tx, holderId, pending);
   if (unsent.length === 0)
-    throw new Problem('forbidden', { message: 'Every payout of this file was sent already. None can be cancelled.' });
+    throw new OrderRefusal('sentAlready', 'forbidden', {
+      message: 'Every payout of this file was sent already. None can be cancelled.',
+    });
   await tx.query(
     `update payout_orders set cancelled_by = $3, cancelled_at = $4 where holder_id = $1 and transaction_id = any ($2)`,
     [holderId, unsent, actor.name, at],
