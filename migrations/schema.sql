@@ -2981,7 +2981,7 @@ comment on column breaks.resolved_by is
   'A person, or "reconciliation": a later line or posting explained it.';
 comment on column breaks.holds is
   'False: the difference is gone, or became another one. What people resolved can still hold.';
-CREATE UNIQUE INDEX break_open_once ON public.breaks USING btree (connection, kind, leg, COALESCE(line_key, '\x'::bytea), COALESCE(transaction_id, '00000000-0000-0000-0000-000000000000'::uuid)) WHERE (status = 'open'::text);
+CREATE UNIQUE INDEX break_open_once_for_each_day ON public.breaks USING btree (connection, kind, leg, line_key, transaction_id, counter_day) NULLS NOT DISTINCT WHERE (status = 'open'::text);
 CREATE INDEX breaks_by_counter_day ON public.breaks USING btree (connection, currency, counter_day) WHERE (counter_day IS NOT NULL);
 CREATE INDEX breaks_by_day ON public.breaks USING btree (connection, currency, day);
 CREATE INDEX breaks_of_line ON public.breaks USING btree (connection, line_key) WHERE (line_key IS NOT NULL);

@@ -60,18 +60,24 @@ const NEW_BREAKS = columns<WantedBreak & { id: string }>(3, {
   counter_day: ['date', (each) => each.counterDay],
 });
 
-type BreakKey = { kind: string; leg: string; line: Buffer | null; transaction: string | null };
-const keyOf = ({ kind, leg, line, transaction }: BreakKey) =>
-  `${kind} ${leg} ${line?.toString('hex') ?? ''} ${transaction ?? ''}`;
+type BreakKey = {
+  kind: string;
+  leg: string;
+  line: Buffer | null;
+  transaction: string | null;
+  counterDay: string | null;
+};
+const keyOf = ({ kind, leg, line, transaction, counterDay }: BreakKey) =>
+  `${kind} ${leg} ${line?.toString('hex') ?? ''} ${transaction ?? ''} ${counterDay ?? ''}`;
 const keyOfWanted = (each: WantedBreak) => keyOf({ ...each, line: each.lineKey, transaction: each.transactionId });
-const keyOfKnown = (each: Break) => keyOf({ ...each, line: each.line_key, transaction: each.transaction_id });
+const keyOfKnown = (each: Break) =>
+  keyOf({ ...each, line: each.line_key, transaction: each.transaction_id, counterDay: each.counter_day });
 
 const sameFacts = (known: Break, wanted: WantedBreak) =>
   known.difference === wanted.difference &&
   known.expected === wanted.expected &&
   known.found === wanted.found &&
-  known.day === wanted.day &&
-  known.counter_day === wanted.counterDay;
+  known.day === wanted.day;
 
 /** What was compared: everything that is known about these payments and lines, and what was found wrong. */
 export type Comparison = {

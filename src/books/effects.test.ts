@@ -16,7 +16,7 @@ import { listEvidence } from '../payments/evidence.ts';
 import { findTransaction, refOf, type Transaction } from '../payments/transactions.ts';
 import { DAY_MS } from '../platform/clock.ts';
 import { approveProposal, proposeForBreaks } from './break-proposals.ts';
-import { listBreaks } from './breaks.ts';
+import { dailyDifferences, listBreaks } from './breaks.ts';
 import { openCalendar } from './calendar.ts';
 import { applyEffects, bookFeesOfDay, planEffects } from './effects.ts';
 import { listMargins } from './margin.ts';
@@ -203,6 +203,41 @@ describe('applying a statement', () => {
     assert.deepEqual(await balancesOf(ctx.db, collection.holder_id), [wallet]);
     assert.equal((await now(collection))?.status, 'success');
     assert.deepEqual(await differencesOf(base), []);
+  });
+
+  test('what lost disputes gave back without a line counts on each of their days', async () => {
+    base.clock.advance(DAY_MS);
+    const collection = await books.collect();
+    await books.see(collection, paid(collection));
+    await addStatement(base, 'before disputes', [{ gross: collection.amount, receipt: receiptOf(collection) }]);
+    const people = await addTwoPeople(ctx);
+    const { from } = await today();
+    const parts = [1_000n, 2_000n, 4_000n, 8_000n];
+    for (const amount of parts) {
+      base.clock.advance(DAY_MS);
+      const dispute = { amount, reason: 'not delivered', reference: null, answerBy: null };
+      await openDispute(ctx, COMMAND_LINE, { ...dispute, collection: refOf(collection) });
+      await decideByTwo(ctx, ENGINE, people, collection, 'dispute', 'dispute_lost');
+    }
+    const { to } = await today();
+    const calendar = await openCalendar(ctx.db, CONNECTION);
+    const days = parts.map((_, index) => calendar.dayOf(new Date(from.getTime() + (index + 1) * DAY_MS)));
+    const differences = async () => {
+      await reconcile(ctx, { connection: CONNECTION, from, to, isWhole: true });
+      const all = await dailyDifferences(ctx.db, { first: calendar.dayOf(from), last: days.at(-1) ?? '' });
+      return all.map(({ day, difference }) => [day, difference]);
+    };
+    const theirs = () => days.map((day, index) => [day, parts[index]]);
+    assert.deepEqual(await differences(), theirs());
+    assert.deepEqual(await differences(), theirs());
+    // The operator took all of it at once, on the last of these days: the others are what each side has on a day of its own.
+    const gross = parts.reduce((total, amount) => total + amount, 0n);
+    await addStatement(base, 'after disputes', [
+      { gross, kind: 'reversal', direction: 'out', reference: receiptOf(collection), receipt: 'CB-4' },
+    ]);
+    const last = 8_000n - gross;
+    assert.deepEqual(await differences(), [...theirs().slice(0, -1), [days.at(-1), last]]);
+    assert.deepEqual(await differences(), [...theirs().slice(0, -1), [days.at(-1), last]]);
   });
 
   test('the statement of another account moves no money', async () => {

@@ -26,7 +26,7 @@ export type GroupMove = {
   covered: boolean;
 };
 
-/** What does not agree. It is found under the same kind, leg, line and payment each time, so it is one break. */
+/** What does not agree. It is found under the same kind, leg, line, payment and other day each time, so it is one break. */
 export type FoundBreak = {
   kind: BreakKind;
   leg: MatchLeg;
@@ -150,20 +150,12 @@ function otherDays(
   for (const { day, amount } of moves) days.set(day, (days.get(day) ?? 0n) - amount);
   // The rest of the named day is the sum of the others, the other way round.
   const rests = [...days].filter(([day, rest]) => day !== named.day && rest !== 0n);
-  let isTaken = false;
   return rests
     .sort(([one], [other]) => (one < other ? -1 : 1))
     .map(([day, rest]): FoundBreak => {
-      const own = lines.find((each) => each.day === day);
-      const found = {
-        ...ofLine('other_day', leg, own ?? named, (own ?? named).moved),
-        day: named.day,
-        counterDay: day,
-      };
-      // A break of its own for each day: of those without a line one has the key of the named line, and a second one has none.
-      const lineKey = !own && isTaken ? null : found.lineKey;
-      if (!own) isTaken = true;
-      return { ...found, lineKey, difference: -rest };
+      const line = lines.find((each) => each.day === day) ?? named;
+      const found = ofLine('other_day', leg, line, line.moved);
+      return { ...found, day: named.day, counterDay: day, difference: -rest };
     });
 }
 
