@@ -144,7 +144,10 @@ export async function clearingFlows(
   return row ?? { in: 0n, out: 0n, fees: 0n };
 }
 
-/** What left our account with the operator, and what arrived on it, in an hour: payments and refunds, without fees of the operator. */
+/**
+ * What left our account with the operator, and what arrived on it, in an hour: payments, refunds, lost disputes and money of nobody,
+ * without fees of the operator. `paidIn` is below zero where more money of nobody was given back than arrived.
+ */
 export type ClearingHour = { hour: Date; paidOut: bigint; paidIn: bigint };
 
 /** The hours of a span in which something moved. */
@@ -155,16 +158,24 @@ export function readClearingHours(
   span: { from: Date; to: Date },
 ): Promise<ClearingHour[]> {
   return reader.query<ClearingHour>(
+    // Money of nobody leaves suspense for the clearing account also when somebody gets it: only both together say what arrived.
     `with account as materialized (
        select holder_id, id from ledger_accounts where kind = 'operator_clearing' and rail = $1 and currency = $2
-     ), moved as (
-       select posted_at, amount as paid_out, 0 as paid_in from account a
+     ), credited as (
+       select posted_at, amount, t.kind not in ('suspense_return', 'suspense_credit_reversal', 'suspense_income_reversal') as is_out
+       from account a
        join ledger_transfers t on t.holder_id = a.holder_id and t.credit_account = a.id and posted_at >= $3 and posted_at < $4
-       where t.kind in ('payout', 'refund', 'refund_fee', 'collection_reversal', 'collection_fee_reversal')
+       where t.kind in ('payout', 'refund', 'refund_fee', 'collection_reversal', 'collection_fee_reversal',
+         'dispute_loss', 'dispute_loss_short', 'dispute_loss_fee',
+         'suspense_return', 'suspense_credit_reversal', 'suspense_income_reversal')
+     ), moved as (
+       select posted_at, amount as paid_out, 0 as paid_in from credited where is_out
+       union all
+       select posted_at, 0, -amount from credited where not is_out
        union all
        select posted_at, 0, amount from account a
        join ledger_transfers t on t.holder_id = a.holder_id and t.debit_account = a.id and posted_at >= $3 and posted_at < $4
-       where t.kind in ('collection', 'collection_fee', 'payout_reversal')
+       where t.kind in ('collection', 'collection_fee', 'payout_reversal', 'suspense', 'suspense_credit')
      )
      select date_trunc('hour', posted_at, 'UTC') as hour, sum(paid_out)::bigint as "paidOut", sum(paid_in)::bigint as "paidIn"
      from moved group by 1 order by 1`,

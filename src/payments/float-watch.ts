@@ -152,7 +152,7 @@ async function writeHours(
   const moved = await readClearingHours(ctx.db, connection, currency, span);
   await ctx.db.query(
     `insert into float_hours (connection, currency, hour, paid_out, paid_in, level)
-     select $1, $2, hour, coalesce(moved.paid_out, 0), coalesce(moved.paid_in, 0),
+     select $1, $2, hour, coalesce(moved.paid_out, 0), greatest(moved.paid_in, 0),
             case when hour = $5::timestamptz then $6::bigint end
      from generate_series($3::timestamptz, $4::timestamptz - interval '1 hour', interval '1 hour') as hour
      left join unnest($7::timestamptz[], $8::bigint[], $9::bigint[]) as moved (hour, paid_out, paid_in) using (hour)

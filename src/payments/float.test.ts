@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
-import { differencesOf } from '../../test/books.ts';
+import { differencesOf, openBooks, paid } from '../../test/books.ts';
+import { addTwoPeople, decideByTwo } from '../../test/decisions.ts';
 import { createTestContext } from '../../test/harness.ts';
 import { CURRENCY, silentRail, withPayments } from '../../test/payments.ts';
 import { createShop, type Shop } from '../../test/shop.ts';
@@ -10,6 +11,7 @@ import { COMMAND_LINE } from '../holders/audit.ts';
 import { balancesOf } from '../ledger/ledger.ts';
 import { DAY_MS, HOUR_MS } from '../platform/clock.ts';
 import type { Observation } from '../rails/rail.ts';
+import { openDispute } from './disputes.ts';
 import { createPaymentEngine, type PaymentEngine } from './engine.ts';
 import { listEvidence } from './evidence.ts';
 import { forecastEnd, hourOfWeek, readWeeklyPace } from './float-forecast.ts';
@@ -215,6 +217,31 @@ describe('a float that is watched', () => {
     assert.deepEqual([level, source], [350_000n, 'operator']);
     base.clock.advance(HOUR_MS);
     assert.equal((await readFloatLevel(ctx, ctx.db, FLOAT, null)).source, 'unknown');
+  });
+
+  test('has money of nobody once, and not what a lost dispute took', async () => {
+    const books = await openBooks(base);
+    const collection = await books.collect({ amount: 100_000n });
+    await books.see(collection, paid(collection));
+    const claiming = await books.collect({ amount: 40_000n });
+    base.clock.advance(1);
+    await report(5_000);
+    base.clock.advance(1);
+    const levels = async () => {
+      const [shared, apart] = [
+        await readFloatLevel(ctx, ctx.db, FLOAT, { account: null, isShared: true }),
+        await readFloatLevel(ctx, ctx.db, FLOAT, null),
+      ];
+      return [shared.level, apart.level];
+    };
+    await books.receive('nobody', 40_000n, 'P-nobody');
+    assert.deepEqual(await levels(), [540_000n, 500_000n]);
+    await books.see(claiming, { state: 'succeeded', receipt: 'P-nobody' });
+    assert.deepEqual(await levels(), [540_000n, 500_000n], 'the payment that claims it brings nothing more');
+    const dispute = { amount: 30_000n, reason: 'not delivered', reference: null, answerBy: null };
+    await openDispute(ctx, COMMAND_LINE, { ...dispute, collection: refOf(collection) });
+    await decideByTwo(ctx, engine, await addTwoPeople(ctx), collection, 'dispute', 'dispute_lost');
+    assert.deepEqual(await levels(), [510_000n, 470_000n]);
   });
 
   test('is what the ledger says where the operator says nothing', async () => {
