@@ -120,7 +120,9 @@ describe('breaks', () => {
     };
     for (const lines of [[], [line], [{ ...line, moved: 90n }], [{ ...line, state: 'failed' as const, moved: 0n }]]) {
       const found = compareGroup(lines, moves, false);
-      const keys = found.map(({ kind, lineKey, counterDay }) => `${kind} ${lineKey?.toString() ?? ''} ${counterDay ?? ''}`);
+      const keys = found.map(
+        ({ kind, lineKey, counterDay }) => `${kind} ${lineKey?.toString() ?? ''} ${counterDay ?? ''}`,
+      );
       assert.equal(new Set(keys).size, found.length, keys.join(', '));
       const on = (day: string) =>
         found.reduce(
