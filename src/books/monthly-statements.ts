@@ -10,7 +10,7 @@ import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { tryEach } from '../platform/jobs.ts';
 import { perProcess } from '../platform/memory.ts';
-import { addDays, dayIn, startOfDay } from '../platform/time-zones.ts';
+import { addDays, dayIn, firstOfMonth, firstOfMonthBefore, startOfDay } from '../platform/time-zones.ts';
 import { writeStatement } from './merchant-statement-files.ts';
 import { type MerchantStatement, prepareStatement, type StatementPeriod, sumTotals } from './merchant-statements.ts';
 
@@ -140,13 +140,9 @@ export function missingMonths(stored: readonly string[], past: string): string[]
   let month = past;
   for (let count = 0; month >= first && count < MAX_MONTHS_BACK; count++) {
     if (!stored.includes(month)) missing.unshift(month);
-    month = monthBefore(month);
+    month = firstOfMonthBefore(month);
   }
   return missing;
-}
-
-function monthBefore(firstDay: string): string {
-  return `${addDays(firstDay, -1).slice(0, 7)}-01`;
 }
 
 /** Months of wallets that had no money and no line. They are over, so they stay empty. */
@@ -172,8 +168,8 @@ export async function monthOf(
   currency: string,
   firstDay: string,
 ): Promise<StatementPeriod> {
-  const lastDay = addDays(`${addDays(firstDay, 31).slice(0, 7)}-01`, -1);
-  const before = await findMonthlyStatement(reader, id, currency, monthBefore(firstDay));
+  const lastDay = addDays(firstOfMonth(addDays(firstDay, 31)), -1);
+  const before = await findMonthlyStatement(reader, id, currency, firstOfMonthBefore(firstDay));
   const period = { currency, firstDay, lastDay };
   return !before || before.time_zone === zone
     ? period
@@ -182,8 +178,8 @@ export async function monthOf(
 
 /** The month before the one of this moment. */
 export function pastMonth(timeZone: string, moment: Date): { firstDay: string; lastDay: string } {
-  const lastDay = addDays(`${dayIn(timeZone, moment).slice(0, 7)}-01`, -1);
-  return { firstDay: `${lastDay.slice(0, 7)}-01`, lastDay };
+  const today = dayIn(timeZone, moment);
+  return { firstDay: firstOfMonthBefore(today), lastDay: addDays(firstOfMonth(today), -1) };
 }
 
 /** False: another process was faster. */

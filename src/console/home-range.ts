@@ -1,6 +1,6 @@
 // The periods of the home page: their days in the holder's time zone, and the days before that they are compared with.
 
-import { addDays } from '../platform/time-zones.ts';
+import { addDays, firstOfMonth, firstOfMonthBefore } from '../platform/time-zones.ts';
 
 export const RANGES = ['today', '7d', '14d', '60d', 'month'] as const;
 export type RangeKey = (typeof RANGES)[number];
@@ -31,9 +31,8 @@ function lastDays(today: string, count: number): DaySpan {
 
 /** The month until today, against the same days of the month before, as far as that one had them. */
 function monthOf(today: string): DaySpan {
-  const first = `${today.slice(0, 7)}-01`;
+  const [first, before] = [firstOfMonth(today), firstOfMonthBefore(today)];
   const count = Number(today.slice(8));
   const daysFrom = (start: string) => Array.from({ length: count }, (_, index) => addDays(start, index));
-  const monthBefore = addDays(first, -1).slice(0, 7);
-  return { days: daysFrom(first), before: daysFrom(`${monthBefore}-01`).filter((day) => day.startsWith(monthBefore)) };
+  return { days: daysFrom(first), before: daysFrom(before).filter((day) => firstOfMonth(day) === before) };
 }

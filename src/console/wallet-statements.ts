@@ -22,7 +22,7 @@ import { balancesOf } from '../ledger/ledger.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { numberLocale } from '../platform/locales.ts';
-import { addDays, dayIn, isCalendarDay } from '../platform/time-zones.ts';
+import { addDays, dayIn, firstOfMonth, isCalendarDay } from '../platform/time-zones.ts';
 import { dataTable, who } from '../ui/components.ts';
 import { zoneOf } from './components.ts';
 import { type HolderRequest, money, paramOf, queryOf } from './console-request.ts';
@@ -93,7 +93,7 @@ function daysOf(request: HolderRequest, name: PeriodName): { firstDay: string; l
   const year = today.slice(0, 4);
   switch (name) {
     case 'month':
-      return { firstDay: `${today.slice(0, 7)}-01`, lastDay: today };
+      return { firstDay: firstOfMonth(today), lastDay: today };
     case 'last-month':
       return pastMonth(zoneOf(request), now);
     case 'year':

@@ -30,6 +30,16 @@ export function addDays(day: string, days: number): string {
   return moment.toISOString().slice(0, 10);
 }
 
+/** The first day of the month of a day: 2026-11-14 makes 2026-11-01. */
+export function firstOfMonth(day: string): string {
+  return `${day.slice(0, 7)}-01`;
+}
+
+/** The first day of the month before that of a day: 2026-11-14 makes 2026-10-01. */
+export function firstOfMonthBefore(day: string): string {
+  return firstOfMonth(addDays(firstOfMonth(day), -1));
+}
+
 function startIn(format: Intl.DateTimeFormat, day: string): Date {
   const midnightUtc = new Date(`${day}T00:00:00Z`).getTime();
   // The offset at noon first; a day whose clocks change at night is corrected by the offset at its own start.
