@@ -511,11 +511,35 @@ describe('monthly statements', () => {
     );
   });
 
+  test('the first statement of a wallet is that of the month in which it first had money', async () => {
+    ctx.clock.set(new Date('2026-01-31T22:30:00Z'));
+    const holder = await newHolder();
+    // February in Nairobi.
+    await book(sandboxTopUp(fact(holder, 500n, 0n)));
+    // Nothing ran from here to the end of May, and no statement was ever made.
+    ctx.clock.set(new Date('2026-05-20T09:00:00Z'));
+    await book(sandboxTopUp(fact(holder, 900n, 0n, 'UGX')));
+    while ((await makeMonthlyStatements(ctx)) > 0);
+    const made = await listMonthlyStatements(ctx.db, holder.id);
+    assert.deepEqual(
+      made.map(({ currency, month, opening, closing, lines }) => [currency, month, opening, closing, lines]),
+      [
+        ['KES', '2026-04-01', 500n, 500n, 0],
+        ['KES', '2026-03-01', 500n, 500n, 0],
+        ['KES', '2026-02-01', 0n, 500n, 1],
+      ],
+    );
+  });
+
   test('at most a year of them, and only those after the first', () => {
-    assert.deepEqual(missingMonths([], '2026-11-01'), ['2026-11-01']);
-    assert.deepEqual(missingMonths(['2026-11-01', '2026-08-01'], '2026-11-01'), ['2026-09-01', '2026-10-01']);
-    assert.deepEqual(missingMonths(['2020-01-01'], '2026-11-01').at(0), '2025-12-01');
-    assert.equal(missingMonths(['2020-01-01'], '2026-11-01').length, 12);
+    const [august, past] = ['2026-08-01', '2026-11-01'];
+    assert.deepEqual(missingMonths([], past, past), [past]);
+    assert.deepEqual(missingMonths([], august, past), [august, '2026-09-01', '2026-10-01', past]);
+    assert.deepEqual(missingMonths([], '2026-12-01', past), []);
+    assert.deepEqual(missingMonths([past, august], past, past), ['2026-09-01', '2026-10-01']);
+    assert.deepEqual(missingMonths(['2020-01-01'], past, past).at(0), '2025-12-01');
+    assert.equal(missingMonths(['2020-01-01'], past, past).length, 12);
+    assert.equal(missingMonths([], '2020-01-01', past).length, 12);
   });
 
   test('a wallet without money has none, and the month before January is December', async () => {

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { type Holder, listHolders } from '../holders/holders.ts';
 import { balancesOf } from '../ledger/ledger.ts';
+import { firstCredit } from '../ledger/wallet-history.ts';
 import { HOUR_MS } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
@@ -22,7 +23,7 @@ const PART_BYTES = 1_048_576;
 const MAX_LISTED = 120;
 /** After a long stop, at most the statements of a year are made. */
 const MAX_MONTHS_BACK = 12;
-const MAX_EMPTY_REMEMBERED = 50_000;
+const MAX_REMEMBERED = 50_000;
 
 export type MonthlyStatement = {
   currency: string;
@@ -109,8 +110,10 @@ async function makeStatementsOf(ctx: Context, holder: Holder): Promise<number> {
   const stored = await storedMonths(ctx.db, holder.id);
   const wallets = await balancesOf(ctx.db, holder.id);
   let made = 0;
-  for (const { currency } of wallets)
-    for (const month of missingMonths(stored.get(currency) ?? [], firstDay)) {
+  for (const { currency } of wallets) {
+    const months = stored.get(currency) ?? [];
+    const first = months.length > 0 ? firstDay : await firstMonth(ctx, holder, currency);
+    for (const month of missingMonths(months, first, firstDay)) {
       try {
         if (await makeStatement(ctx, holder, currency, month)) made++;
       } catch (error) {
@@ -118,7 +121,21 @@ async function makeStatementsOf(ctx: Context, holder: Holder): Promise<number> {
         ctx.log.error({ holder: holder.id, currency, month, err: error }, 'a monthly statement was not made');
       }
     }
+  }
   return made;
+}
+
+/** When wallets without a statement first had money: asked for once, not in every pass. */
+const firstCredits = perProcess(() => new Map<string, Date>());
+
+/** The month in which a wallet first had money; the one that goes on now where it never had any. */
+async function firstMonth(ctx: Context, { id, time_zone: zone }: Holder, currency: string): Promise<string> {
+  const known = firstCredits(ctx);
+  const key = `${id} ${currency}`;
+  const at = known.get(key) ?? (await firstCredit(ctx.db, id, currency)) ?? ctx.clock.now();
+  if (known.size >= MAX_REMEMBERED) known.clear();
+  known.set(key, at);
+  return firstOfMonth(dayIn(zone, at));
 }
 
 /** The months of each currency that have a statement. */
@@ -131,14 +148,14 @@ async function storedMonths(reader: Reader, holderId: bigint): Promise<Map<strin
 }
 
 /**
- * The past month, and those after a statement that have none because the gateway was stopped, the oldest first: a month begins where
- * the one before ended. The first statement of a wallet is that of the past month.
+ * The months from the first one, or the oldest statement, to the past one that have no statement because the gateway was stopped or
+ * they have just ended, the oldest first: a month begins where the one before ended.
  */
-export function missingMonths(stored: readonly string[], past: string): string[] {
-  const [first = past] = [...stored, past].sort();
+export function missingMonths(stored: readonly string[], first: string, past: string): string[] {
+  const [oldest = past] = [...stored, first].sort();
   const missing: string[] = [];
   let month = past;
-  for (let count = 0; month >= first && count < MAX_MONTHS_BACK; count++) {
+  for (let count = 0; month >= oldest && count < MAX_MONTHS_BACK; count++) {
     if (!stored.includes(month)) missing.unshift(month);
     month = firstOfMonthBefore(month);
   }
@@ -156,7 +173,7 @@ async function makeStatement(ctx: Context, holder: Holder, currency: string, mon
   const statement = await prepareStatement(ctx, holder, await monthOf(ctx.db, holder, currency, month));
   if (statement.lines > 0 || statement.opening !== 0n)
     return ctx.db.transaction((tx) => storeStatement(tx, ctx, statement));
-  if (empty.size >= MAX_EMPTY_REMEMBERED) empty.clear();
+  if (empty.size >= MAX_REMEMBERED) empty.clear();
   empty.add(key);
   return false;
 }

@@ -94,6 +94,17 @@ export async function openWalletHistory(
   };
 }
 
+/** When the wallet first had money; null: never. Money leaves it only after some has come. */
+export async function firstCredit(reader: Reader, holderId: bigint, currency: string): Promise<Date | null> {
+  const [row] = await reader.query<{ posted_at: Date }>(
+    `select t.posted_at from ledger_accounts a cross join lateral (
+       select posted_at from ledger_transfers where holder_id = a.holder_id and credit_account = a.id order by posted_at limit 1
+     ) as t where a.holder_id = $1 and a.key = $2`,
+    [holderId, accountKey(walletAvailable(holderId, currency))],
+  );
+  return row?.posted_at ?? null;
+}
+
 type TransferRow = {
   id: bigint;
   kind: TransferKind;
