@@ -109,6 +109,7 @@ describe('the books in the console', () => {
     const file = await zawadi.get(`${PATH}/breaks.csv`);
     const rows = parse(file.text, { columns: true, bom: true }) as Record<string, string>[];
     assert.deepEqual(rows.map((row) => row.kind ?? '').sort(), ['missing_with_them', 'missing_with_us', 'state']);
+    for (const { opened_at: opened } of rows) assert.match(opened ?? '', /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/);
     const [state] = await openOf('state');
     const page = await zawadi.get(`${PATH}/breaks/${state?.id}`);
     assert.match(page.text, /LATE\d+/);

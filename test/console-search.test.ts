@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { parse } from 'csv-parse/sync';
 import { receiptCode } from '../src/checkout/receipt-codes.ts';
 import { COMMAND_LINE } from '../src/holders/audit.ts';
 import { createLink, linkId } from '../src/links/links.ts';
@@ -254,7 +255,7 @@ test('every list is exported with the rows that it shows', async () => {
     assert.equal(answer.status, 200, path);
     assert.match(
       answer.headers.get('content-disposition') ?? '',
-      /attachment; filename="[a-z-]+-\d{4}-\d{2}-\d{2}\.csv"/,
+      /attachment; filename="[A-Za-z-]+-\d{4}-\d{2}-\d{2}\.csv"/,
     );
     return answer.text;
   };
@@ -273,6 +274,15 @@ test('every list is exported with the rows that it shows', async () => {
   assert.match(await csv('/console/audit.csv'), /amina@example\.org/);
   const failed = (await csv('/console/transactions.csv?status=failed')).split('\r\n');
   assert.match(failed[1] ?? '', /^"TX_\w{26}","collection","failed","?700(?:\.00)?"?,"?0(?:\.00)?"?,/);
+  for (const path of ['payouts', 'links', 'callbacks', 'audit', 'transactions', 'balances/KES/statement']) {
+    const rows = parse(await csv(`/console/${path}.csv`), { columns: true }) as Record<string, string>[];
+    const times = rows.flatMap((row) =>
+      Object.entries(row).filter(([name, cell]) => /(^|_)at$/.test(name) && cell !== ''),
+    );
+    assert.ok(times.length > 0, path);
+    // A time that does not say its zone is taken for that of the reader.
+    for (const [name, cell] of times) assert.match(cell, /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/, `${path}: ${name}`);
+  }
   for (const page of ['payouts', 'links', 'callbacks', 'audit', 'transactions'])
     assert.match((await finance.get(`/console/${page}`)).text, new RegExp(`href="/console/${page}\\.csv\\?`), page);
 });

@@ -8,7 +8,7 @@ import { type HeldMoney, listHeldMoney } from '../payments/rolling-reserve.ts';
 import { topUpSandbox } from '../payments/sandbox-top-up.ts';
 import { pendingOf } from '../payments/status.ts';
 import { refOf } from '../payments/transactions.ts';
-import { DAY_MS, dateTimeSeconds } from '../platform/clock.ts';
+import { DAY_MS } from '../platform/clock.ts';
 import type { CsvRow } from '../platform/csv.ts';
 import { Problem } from '../platform/errors.ts';
 import { type Html, type HtmlValue, html } from '../platform/html.ts';
@@ -20,7 +20,7 @@ import { dataTable, emptyState, figureCard, sum, who } from '../ui/components.ts
 import { icon } from '../ui/icons.ts';
 import { pager, timeTag, withColon } from './components.ts';
 import { fieldOf, type HolderRequest, money, paramOf, queryOf, readDay } from './console-request.ts';
-import { sendCsv } from './csv-export.ts';
+import { csvTime, sendCsv } from './csv-export.ts';
 import { debtBoxes } from './debts.ts';
 import { form } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
@@ -283,7 +283,7 @@ async function* eachLine(request: HolderRequest, currency: string): AsyncGenerat
     });
     if (lines.length > 0)
       yield lines.map((line) => [
-        dateTimeSeconds(line.postedAt),
+        csvTime(line.postedAt),
         line.kind,
         ownerOf(line).ref,
         formatAmount(line.change),

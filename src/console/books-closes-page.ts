@@ -2,7 +2,6 @@
 
 import type { FastifyReply } from 'fastify';
 import { type Close, pageCloses } from '../books/closes.ts';
-import { dateTimeSeconds } from '../platform/clock.ts';
 import type { CsvRow } from '../platform/csv.ts';
 import { type Html, html } from '../platform/html.ts';
 import { formatAmount } from '../platform/money.ts';
@@ -18,7 +17,7 @@ import {
 } from './books-components.ts';
 import { pager, timeTag } from './components.ts';
 import { type MemberRequest, money, queryOf } from './console-request.ts';
-import { sendCsv } from './csv-export.ts';
+import { csvTime, sendCsv } from './csv-export.ts';
 import { renderPage } from './layout.ts';
 import { type ConsoleRoute, forAdmin } from './route.ts';
 
@@ -118,7 +117,7 @@ async function* csvRows(
       each.late_lines,
       each.reason,
       each.signed_by,
-      dateTimeSeconds(each.signed_at),
+      csvTime(each.signed_at),
       each.hash.toString('hex'),
     ]);
     const last = closes.at(-1);

@@ -6,7 +6,6 @@ import { MAX_PROPOSED_BREAKS, waitingProposals } from '../books/break-proposals.
 import { type Break, BY_ITSELF, EVENED, EXPLAINED, listBreaks, readBreaks } from '../books/breaks.ts';
 import { listBooksAccounts } from '../books/day-picture.ts';
 import { refOf } from '../payments/transactions.ts';
-import { dateTimeSeconds } from '../platform/clock.ts';
 import type { CsvRow } from '../platform/csv.ts';
 import { type Html, html, scriptFile } from '../platform/html.ts';
 import { isUuid } from '../platform/ids.ts';
@@ -25,7 +24,7 @@ import { breakFilterForm, eachBreak, filterQueryOf, readBreakFilter } from './br
 import { proposeForm } from './break-proposal-form.ts';
 import { pager, timeTag } from './components.ts';
 import { type MemberRequest, money, queryOf } from './console-request.ts';
-import { sendCsv } from './csv-export.ts';
+import { csvTime, sendCsv } from './csv-export.ts';
 import { renderPage } from './layout.ts';
 import { type ConsoleRoute, forAdmin } from './route.ts';
 
@@ -235,8 +234,8 @@ async function* csvRows(request: MemberRequest): AsyncGenerator<CsvRow[]> {
       sum(each.found),
       formatAmount(each.difference),
       each.transaction_id === null ? null : refOf({ id: each.transaction_id }),
-      dateTimeSeconds(each.opened_at),
-      each.resolved_at && dateTimeSeconds(each.resolved_at),
+      csvTime(each.opened_at),
+      each.resolved_at && csvTime(each.resolved_at),
       each.resolved_by,
       each.resolution,
     ]);

@@ -23,6 +23,11 @@ export function exportButton({ t }: HolderRequest, path: string, query = ''): Ht
   `;
 }
 
+/** A time in UTC that says so: files are read in other zones than that of the account, and by programs. */
+export function csvTime(moment: Date): string {
+  return `${moment.toISOString().slice(0, 19)}Z`;
+}
+
 /** `name` is that of the list; the file has the day in its name. */
 export function sendCsv(
   request: MemberRequest,

@@ -7,13 +7,12 @@ import { LINK_STATUSES, linkId, linkStatus, linkUrl } from '../links/links.ts';
 import { listLinks } from '../links/listing.ts';
 import { eachPayout, PAYOUT_GROUPS, readPayoutFileNames } from '../payments/payout-orders.ts';
 import { refOf } from '../payments/transactions.ts';
-import { dateTimeSeconds } from '../platform/clock.ts';
 import type { CsvRow } from '../platform/csv.ts';
 import { formatAmount } from '../platform/money.ts';
 import { auditSentence } from './audit-entries.ts';
 import { readAuditFilter } from './audit-filter.ts';
 import { type HolderRequest, queryOf } from './console-request.ts';
-import { sendCsv } from './csv-export.ts';
+import { csvTime, sendCsv } from './csv-export.ts';
 import { DELIVERY_STATES } from './delivery-details.ts';
 import { type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
 
@@ -59,7 +58,7 @@ async function* payoutRows(request: HolderRequest): AsyncGenerator<CsvRow[]> {
       files.get(row.id) ?? null,
       row.created_by,
       row.approved_by,
-      dateTimeSeconds(row.created_at),
+      csvTime(row.created_at),
     ]);
   }
 }
@@ -86,8 +85,8 @@ async function* linkRows(request: HolderRequest): AsyncGenerator<CsvRow[]> {
       link.reusable ? 'yes' : 'no',
       link.payments_count,
       linkUrl(ctx.config, link),
-      link.expires_at && dateTimeSeconds(link.expires_at),
-      dateTimeSeconds(link.created_at),
+      link.expires_at && csvTime(link.expires_at),
+      csvTime(link.created_at),
     ]);
     const last = links.at(-1);
     if (!last || links.length < PAGE_ROWS) return;
@@ -115,7 +114,7 @@ async function* callbackRows(request: HolderRequest): AsyncGenerator<CsvRow[]> {
       each.attempts.length,
       each.attempts.at(-1)?.status ?? null,
       each.attempts.at(-1)?.error ?? null,
-      dateTimeSeconds(each.createdAt),
+      csvTime(each.createdAt),
     ]);
     const last = deliveries.at(-1);
     if (!last || deliveries.length < CALLBACK_ROWS) return;
@@ -135,7 +134,7 @@ async function* auditRows(request: HolderRequest, all: AuditFilter): AsyncGenera
   for (;;) {
     const rows = await listAudit(ctx.db, holder.id, PAGE_ROWS, filter);
     yield rows.map((row) => [
-      dateTimeSeconds(row.at),
+      csvTime(row.at),
       row.actor,
       row.action,
       row.subject,

@@ -13,7 +13,6 @@ import {
 } from '../payments/listing.ts';
 import { isFinal } from '../payments/states.ts';
 import { refOf, type Transaction } from '../payments/transactions.ts';
-import { dateTimeSeconds } from '../platform/clock.ts';
 import { publicUrl } from '../platform/config.ts';
 import type { CsvRow } from '../platform/csv.ts';
 import { type Html, html, scriptFile, styleFile } from '../platform/html.ts';
@@ -24,7 +23,7 @@ import { emptyState } from '../ui/components.ts';
 import { icon } from '../ui/icons.ts';
 import { timeTag } from './components.ts';
 import { type HolderRequest, paramOf, queryOf } from './console-request.ts';
-import { exportButton, sendCsv } from './csv-export.ts';
+import { csvTime, exportButton, sendCsv } from './csv-export.ts';
 import { renderPage } from './layout.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, MAKERS } from './route.ts';
 import { sampleShopButton } from './sample-shop-button.ts';
@@ -237,8 +236,8 @@ async function* csvRows(pages: AsyncIterable<Transaction[]>): AsyncGenerator<Csv
       row.receipt,
       row.failure_code,
       row.balance_after === null ? null : formatAmount(row.balance_after),
-      dateTimeSeconds(row.created_at),
-      row.settled_at && dateTimeSeconds(row.settled_at),
+      csvTime(row.created_at),
+      row.settled_at && csvTime(row.settled_at),
       row.detail,
     ]);
 }
