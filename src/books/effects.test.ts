@@ -268,20 +268,49 @@ describe('applying a statement', () => {
     assert.notEqual(CURRENCY, 'KES');
   });
 
+  test('one unknown payment in a currency keeps back that currency only', async () => {
+    base.clock.advance(DAY_MS);
+    const open = await books.collect();
+    await books.see(open, { state: 'unknown', reason: 'time-out' });
+    await addStatement(base, 'two currencies', [
+      { gross: open.amount, reference: refOf(open), receipt: receiptOf(open), fee: 700n },
+      { gross: 9_000n, receipt: 'KES-1', currency: 'KES', fee: 300n },
+    ]);
+    const span = await today();
+    const { days } = await reconcile(ctx, span);
+    const plan = await planEffects(ctx, span);
+    assert.match(plan.refused ?? '', /^Only 0 of 1 payments in KES/);
+    assert.deepEqual(plan.counts, { settle: 1, reverse: 0, suspense: 0 });
+    assert.deepEqual(
+      plan.fees.map(({ currency, amount }) => [currency, amount]),
+      [[CURRENCY, 700n]],
+    );
+    assert.deepEqual(await applyEffects(ctx, COMMAND_LINE, span), { ...NOTHING, settled: 1, feesBooked: 1 });
+    assert.equal((await now(open))?.status, 'success');
+    const close = { connection: CONNECTION, day: days.first };
+    await assert.rejects(
+      bookFeesOfDay(ctx, COMMAND_LINE, { ...close, currency: 'KES' }),
+      /Only 0 of 1 payments in KES/,
+    );
+    assert.equal(await bookFeesOfDay(ctx, COMMAND_LINE, { ...close, currency: CURRENCY }), 0);
+    assert.deepEqual(await differencesOf(base), []);
+  });
+
   test('a day with one unknown payment is decided by two people, and can be closed', async () => {
     base.clock.advance(DAY_MS);
     await addStatement(base, 'alone', [{ gross: 8_000n, receipt: 'ALONE-1', fee: 100n }]);
     const span = await today();
     const { days } = await reconcile(ctx, span);
+    const ofDay = { connection: CONNECTION, currency: CURRENCY, day: days.first };
     await assert.rejects(applyEffects(ctx, COMMAND_LINE, span), /Only 0 of 1 payments in UGX.*two people/);
-    await assert.rejects(bookFeesOfDay(ctx, COMMAND_LINE, CONNECTION, days.first), /Only 0 of 1/);
+    await assert.rejects(bookFeesOfDay(ctx, COMMAND_LINE, ofDay), /Only 0 of 1/);
     const [stray] = await listBreaks(ctx.db, { day: days.first, kind: 'missing_with_us', status: 'open' }, 10);
     const { first, second } = await addTwoPeople(ctx);
     const request = { action: 'suspense', reason: 'of a payer', breakIds: [stray?.id ?? ''] } as const;
     const proposal = await proposeForBreaks(ctx, first.actor, request);
     await approveProposal(ctx, second.actor, proposal);
     assert.deepEqual(await listBreaks(ctx.db, { day: days.first, kind: 'missing_with_us', status: 'open' }, 10), []);
-    assert.equal(await bookFeesOfDay(ctx, COMMAND_LINE, CONNECTION, days.first), 1);
+    assert.equal(await bookFeesOfDay(ctx, COMMAND_LINE, ofDay), 1);
     assert.deepEqual(await differencesOf(base), []);
   });
 

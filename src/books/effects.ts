@@ -48,7 +48,7 @@ export type EffectPlan = {
   effects: PlannedEffect[];
   counts: Readonly<Record<EffectKind, number>>;
   fees: UnbookedFees[];
-  /** Why nothing may be applied; null: it may. */
+  /** Why nothing may be applied, in some currencies or in all; null: everything may. */
   refused: string | null;
 };
 
@@ -58,11 +58,11 @@ type EffectSpan = { connection: string; from: Date; to: Date };
 export async function planEffects(ctx: Pick<PaymentsContext, 'db'>, span: EffectSpan): Promise<EffectPlan> {
   const { connection } = span;
   const days = await daysOf(ctx.db, span);
-  const [evidence, suspense, fees, refused] = [
-    await readEvidence(ctx.db, connection, days, MAX_EFFECTS),
-    await readStrays(ctx.db, connection, days, MAX_EFFECTS),
-    await sumUnbooked(ctx.db, connection, days),
-    await findRefusal(ctx.db, connection, days),
+  const { refused, except } = await findRefusals(ctx.db, connection, days);
+  const [evidence, suspense, fees] = [
+    await readEvidence(ctx.db, connection, days, MAX_EFFECTS, { except }),
+    await readStrays(ctx.db, connection, days, MAX_EFFECTS, { except }),
+    await sumUnbooked(ctx.db, connection, days, except),
   ];
   const effects = [...evidence, ...suspense];
   const count = (kind: EffectKind) => effects.filter(({ effect }) => effect === kind).length;
@@ -78,19 +78,22 @@ export type AppliedEffects = {
   unchanged: number;
 };
 
-/** Applies the statement of a span that was compared before. Refuses one that is not of this connection. */
+/**
+ * Applies the statement of a span that was compared before, in the currencies in which it is one of this connection. Refuses it
+ * where there is none.
+ */
 export async function applyEffects(ctx: PaymentsContext, actor: Actor, span: EffectSpan): Promise<AppliedEffects> {
   const { connection } = span;
   const days = await daysOf(ctx.db, span);
-  const refused = await findRefusal(ctx.db, connection, days);
-  if (refused !== null) throw new Problem('invalid_params', { message: refused });
+  const { refused, except, isWhole } = await findRefusals(ctx.db, connection, days);
+  if (refused !== null && isWhole) throw new Problem('invalid_params', { message: refused });
   const total: AppliedEffects = { settled: 0, reversed: 0, toSuspense: 0, feesBooked: 0, unchanged: 0 };
   for (const read of [readEvidence, readStrays]) {
-    const effects = await read(ctx.db, connection, days, MAX_EFFECTS);
+    const effects = await read(ctx.db, connection, days, MAX_EFFECTS, { except });
     for (let first = 0; first < effects.length; first += PAGE)
       await applyPage(ctx, actor, connection, effects.slice(first, first + PAGE), total);
   }
-  total.feesBooked = await bookFees(ctx, actor.name, connection, days);
+  total.feesBooked = await bookFees(ctx, actor.name, connection, days, except);
   const { db, clock } = ctx;
   await db.transaction((tx) =>
     recordAudit(
@@ -112,20 +115,21 @@ export async function effectsOfBreaks(
   if (days === null) return new Map();
   const ids = breaks.map(({ id }) => id);
   const effects = [
-    ...(await readEvidence(reader, connection, days, ids.length, ids)),
-    ...(await readStrays(reader, connection, days, ids.length, ids)),
+    ...(await readEvidence(reader, connection, days, ids.length, { only: ids })),
+    ...(await readStrays(reader, connection, days, ids.length, { only: ids })),
   ];
   return new Map(effects.map((effect) => [effect.breakId, effect]));
 }
 
-/** Refuses breaks of a statement that is not of this connection. */
+/** Refuses breaks of a statement that, in one of their currencies, is not of this connection. */
 export async function refuseForeignStatement(
   reader: Reader,
   connection: string,
-  breaks: readonly Pick<Break, 'day'>[],
+  breaks: readonly Pick<Break, 'day' | 'currency'>[],
 ): Promise<void> {
   const days = daysOfBreaks(breaks);
-  const refused = days === null ? null : await findRefusal(reader, connection, days);
+  if (days === null) return;
+  const { refused } = await findRefusals(reader, connection, days, [...new Set(breaks.map((each) => each.currency))]);
   if (refused !== null) throw new Problem('invalid_params', { message: refused });
 }
 
@@ -141,16 +145,16 @@ export async function applyEffect(tx: Tx, ctx: PaymentsContext, actor: Actor, ef
   return { changed: applied.some(({ changed }) => changed), events };
 }
 
-/** Books what the operator charged on a day. Each line once, however often it is asked for. */
+/** Books what the operator charged on a day in a currency. Each line once, however often it is asked for. */
 export async function bookFeesOfDay(
   ctx: PaymentsContext,
   actor: Actor,
-  connection: string,
-  day: string,
+  { connection, currency, day }: Pick<Break, 'connection' | 'currency' | 'day'>,
 ): Promise<number> {
-  await refuseForeignStatement(ctx.db, connection, [{ day }]);
   const days = { first: day, last: day };
-  const feesBooked = await bookFees(ctx, actor.name, connection, days);
+  await refuseForeignStatement(ctx.db, connection, [{ day, currency }]);
+  const { except } = await findRefusals(ctx.db, connection, days);
+  const feesBooked = await bookFees(ctx, actor.name, connection, days, except);
   await ctx.db.transaction((tx) =>
     recordAudit(
       tx,
@@ -166,25 +170,49 @@ async function daysOf(reader: Reader, { connection, from, to }: EffectSpan): Pro
   return { first: calendar.dayOf(from), last: calendar.dayOf(new Date(to.getTime() - 1)) };
 }
 
+type Refusals = {
+  refused: string | null;
+  /** The currencies of which nothing is applied. */
+  except: string[];
+  /** There is no other one. */
+  isWhole: boolean;
+};
+
 /** A statement of another connection or currency has nearly nothing in common with our payments. */
-async function findRefusal(reader: Reader, connection: string, { first, last }: Days): Promise<string | null> {
+async function findRefusals(
+  reader: Reader,
+  connection: string,
+  { first, last }: Days,
+  only: readonly string[] | null = null,
+): Promise<Refusals> {
   // A bank has many lines that are no business of the gateway.
-  if (isBankPlace(connection)) return null;
+  if (isBankPlace(connection)) return { refused: null, except: [], isWhole: false };
   const rows = await reader.query<{ currency: string; lines: number; matched: number }>(
     `select m.currency, count(*)::int as lines, (count(*) filter (where m.rule is not null))::int as matched
      from statement_matches m join statement_lines l on l.connection = m.connection and l.line_key = m.line_key
      where m.connection = $1 and m.day between $2 and $3 and l.state = 'succeeded' and l.kind in ('payment', 'reversal')
+       and ($4::text[] is null or m.currency = any ($4))
      group by m.currency order by m.currency`,
-    [connection, first, last],
+    [connection, first, last, only],
   );
-  const wrong = rows.find(({ lines, matched }) => matched * 100 < lines * MIN_MATCHED_PERCENT);
-  if (!wrong) return null;
-  return (
-    `Only ${wrong.matched} of ${wrong.lines} payments in ${wrong.currency} on this statement are known at ${connection}. ` +
-    'It looks like the statement of another account, currency or day, so nothing was applied. ' +
-    `If it is the right one, let two people decide about its breaks first, at most ${LOOKED_AT_ONE_BY_ONE} at a time.`
+  const wrong = rows.filter(({ lines, matched }) => matched * 100 < lines * MIN_MATCHED_PERCENT);
+  const sentences = wrong.map(
+    ({ currency, matched, lines }) =>
+      `Only ${matched} of ${lines} payments in ${currency} on this statement are known at ${connection}. ` +
+      `It looks like the statement of another account, currency or day, so nothing in ${currency} is applied.`,
   );
+  const hint =
+    'If it is the right one, let two people decide about its breaks first, ' +
+    `at most ${LOOKED_AT_ONE_BY_ONE} at a time.`;
+  return {
+    refused: wrong.length === 0 ? null : [...sentences, hint].join(' '),
+    except: wrong.map(({ currency }) => currency),
+    isWhole: wrong.length === rows.length,
+  };
 }
+
+/** `only`: these breaks; `except`: none in these currencies. */
+type Choice = { only?: readonly string[]; except?: readonly string[] };
 
 type EvidenceRow = OperatorLine & { break_id: string; leg: string; transaction_id: string };
 type StrayRow = OperatorLine & { break_id: string };
@@ -195,7 +223,7 @@ async function readEvidence(
   connection: string,
   { first, last }: Days,
   limit: number,
-  only: readonly string[] | null = null,
+  { only, except = [] }: Choice,
 ): Promise<PlannedEffect[]> {
   const rows = await reader.query<EvidenceRow>(
     `select ${LINE_COLUMNS}, break_id, leg, transaction_id from (
@@ -204,12 +232,12 @@ async function readEvidence(
        join statement_lines l on l.connection = b.connection and l.line_key = b.line_key
        where b.connection = $1 and b.status = 'open' and b.kind = 'state' and b.day between $2 and $3
          and l.state = 'succeeded' and m.rule = any ($5) and m.transaction_id is not null
-         and ($6::uuid[] is null or b.id = any ($6))
+         and ($6::uuid[] is null or b.id = any ($6)) and b.currency <> all ($7)
          and not exists (select from statement_effects e
            where e.connection = b.connection and e.line_key = b.line_key and e.effect = 'evidence')
        order by l.occurred_at, l.line_key limit $4) as known
      order by occurred_at, line_key`,
-    [connection, first, last, limit, STRONG_RULES, only],
+    [connection, first, last, limit, STRONG_RULES, only ?? null, except],
   );
   return rows.map(({ break_id: breakId, leg, transaction_id: transactionId, ...line }) => ({
     breakId,
@@ -225,7 +253,7 @@ async function readStrays(
   connection: string,
   { first, last }: Days,
   limit: number,
-  only: readonly string[] | null = null,
+  { only, except = [] }: Choice,
 ): Promise<PlannedEffect[]> {
   // What arrives at our bank is no payment of a payer.
   if (isBankPlace(connection)) return [];
@@ -234,12 +262,12 @@ async function readStrays(
        select l.*, b.id as break_id from breaks b join statement_lines l on l.connection = b.connection and l.line_key = b.line_key
        where b.connection = $1 and b.status = 'open' and b.kind in ('missing_with_us', 'twice') and b.day between $2 and $3
          and l.kind = 'payment' and l.direction = 'in' and l.state = 'succeeded' and l.receipt is not null and l.gross > 0
-         and ($5::uuid[] is null or b.id = any ($5))
+         and ($5::uuid[] is null or b.id = any ($5)) and b.currency <> all ($6)
          and not exists (select from statement_effects e
            where e.connection = b.connection and e.line_key = b.line_key and e.effect = 'suspense')
        order by l.occurred_at, l.line_key limit $4) as stray
      order by occurred_at, line_key`,
-    [connection, first, last, limit, only],
+    [connection, first, last, limit, only ?? null, except],
   );
   const uses = await findReceiptUses(
     reader,

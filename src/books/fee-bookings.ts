@@ -19,15 +19,21 @@ type FeeLine = { line_key: Buffer; day: string; currency: string; method: string
 type Booking = { id: string; day: string; currency: string; method: string; amount: bigint; lines: FeeLine[] };
 
 const UNBOOKED = `from statement_matches m
-  where m.connection = $1 and m.day between $2 and $3 and m.fee <> 0
+  where m.connection = $1 and m.day between $2 and $3 and m.fee <> 0 and m.currency <> all ($4)
     and not exists (select from statement_effects e
       where e.connection = m.connection and e.line_key = m.line_key and e.effect = 'fee')`;
 
-export function sumUnbooked(reader: Reader, connection: string, { first, last }: Days): Promise<UnbookedFees[]> {
+/** `except`: none in these currencies. */
+export function sumUnbooked(
+  reader: Reader,
+  connection: string,
+  { first, last }: Days,
+  except: readonly string[],
+): Promise<UnbookedFees[]> {
   return reader.query<UnbookedFees>(
     `select coalesce(m.method, '') as method, m.currency, count(*)::int as lines, sum(m.fee)::bigint as amount
      ${UNBOOKED} group by 1, 2 order by 1, 2`,
-    [connection, first, last],
+    [connection, first, last, except],
   );
 }
 
@@ -37,22 +43,30 @@ export async function bookFees(
   by: string,
   connection: string,
   days: Days,
+  except: readonly string[],
 ): Promise<number> {
   let booked = 0;
   for (;;) {
-    const lines = await ctx.db.transaction((tx) => bookPage(tx, ctx.clock.now(), by, connection, days));
+    const lines = await ctx.db.transaction((tx) => bookPage(tx, ctx.clock.now(), by, connection, days, except));
     booked += lines;
     if (lines < PAGE) return booked;
   }
 }
 
-async function bookPage(tx: Tx, at: Date, by: string, connection: string, { first, last }: Days): Promise<number> {
+async function bookPage(
+  tx: Tx,
+  at: Date,
+  by: string,
+  connection: string,
+  { first, last }: Days,
+  except: readonly string[],
+): Promise<number> {
   // Two runs at once would find the same lines: the second waits, and finds them booked.
   await tx.query(`select pg_advisory_xact_lock(hashtextextended('fee bookings ' || $1, 0))`, [connection]);
   const lines = await tx.query<FeeLine>(
     `select m.line_key, m.day::text as day, m.currency, coalesce(m.method, '') as method, m.fee ${UNBOOKED}
      order by m.day, m.line_key limit ${PAGE}`,
-    [connection, first, last],
+    [connection, first, last, except],
   );
   if (lines.length === 0) return 0;
   const groups = Map.groupBy(lines, ({ day, currency, method, fee }) => `${day} ${currency} ${method} ${fee > 0n}`);

@@ -57,15 +57,19 @@ export function reconcileCommand(command: Command, terminal: Terminal): void {
         terminal,
         options,
         data,
-        [...foundLines(found), ...(applied ? appliedLines(applied) : planLines(plan))].join('\n'),
+        [...foundLines(found), ...(applied ? appliedLines(applied) : planLines(plan)), plan.refused ?? []]
+          .flat()
+          .join('\n'),
       );
+      if (applied && plan.refused !== null) process.exitCode = EXIT.error;
     });
 }
 
 const RECONCILE_HELP = `
 Lines are matched with payments, and what does not agree is listed as breaks. Then the statement is applied: successes and reversals
 that only it knows become evidence, money for nobody goes to suspense with a case, and the operator's fees are booked. With --dry-run
-this is only shown. Applying twice changes nothing. A statement that has little in common with the payments of the connection is refused.
+this is only shown. Applying twice changes nothing. A currency in which the statement has little in common with the payments of the
+connection is refused.
 `;
 
 function foundLines({ lines, rules, breaks }: Reconciliation): string[] {
@@ -80,8 +84,7 @@ function foundLines({ lines, rules, breaks }: Reconciliation): string[] {
   ];
 }
 
-function planLines({ counts, fees, refused }: EffectPlan): string[] {
-  if (refused !== null) return [refused];
+function planLines({ counts, fees }: EffectPlan): string[] {
   return [
     `Would settle ${counts.settle}, reverse ${counts.reverse}, hold ${counts.suspense} payments in suspense.`,
     ...fees.map(

@@ -278,7 +278,7 @@ async function bookFees(request: MemberRequest): Promise<FastifyReply> {
   const { ctx, actor, t } = request;
   const day = await requireBooksDay(request);
   try {
-    await bookFeesOfDay(ctx, actor, day.connection, day.day);
+    await bookFeesOfDay(ctx, actor, day);
   } catch (error) {
     if (error instanceof Problem && error.code === 'invalid_params')
       return closePage(request, t.books.foreignStatement);
