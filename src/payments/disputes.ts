@@ -34,7 +34,7 @@ export const MIN_DISPUTE_REASON = 3;
 export const MAX_DISPUTE_REASON = 500;
 export const MAX_DISPUTE_REFERENCE = 120;
 export const MAX_DISPUTE_NOTE = 4_000;
-const MAX_SHOWN = 100;
+const MAX_LISTED = 100;
 
 export type Dispute = {
   holder_id: bigint;
@@ -284,14 +284,15 @@ export async function findDisputeByReference(
   return known ?? null;
 }
 
-/** Those that people opened without the operator's number. */
+/** Those that people opened without the operator's number, the oldest first. */
 export function listDisputesWithoutReference(
   reader: Reader,
   { holder_id: holderId, id }: Transaction,
 ): Promise<Dispute[]> {
   return reader.query<Dispute>(
     `select ${COLUMNS} from disputes d
-     where d.holder_id = $1 and d.transaction_id = $2 and d.status = 'open' and d.reference is null order by d.opened_at, d.case_id`,
+     where d.holder_id = $1 and d.transaction_id = $2 and d.status = 'open' and d.reference is null
+     order by d.opened_at, d.case_id limit ${MAX_LISTED}`,
     [holderId, id],
   );
 }
@@ -310,7 +311,7 @@ export function listDisputes(reader: Reader, holderId: bigint | null, status?: D
   return reader.query<Dispute>(
     `select ${COLUMNS} from disputes d
      where ($1::bigint is null or d.holder_id = $1) and ($2::text is null or d.status = $2)
-     order by d.opened_at desc, d.case_id limit ${MAX_SHOWN}`,
+     order by d.opened_at desc, d.case_id limit ${MAX_LISTED}`,
     [holderId, status ?? null],
   );
 }
@@ -319,7 +320,7 @@ export function listDisputes(reader: Reader, holderId: bigint | null, status?: D
 export function listDisputesToAnswer(reader: Reader, holderId: bigint, before: Date): Promise<Dispute[]> {
   return reader.query<Dispute>(
     `select ${COLUMNS} from disputes d where d.holder_id = $1 and d.status = 'open' and d.answer_by < $2
-     order by d.answer_by, d.case_id limit ${MAX_SHOWN}`,
+     order by d.answer_by, d.case_id limit ${MAX_LISTED}`,
     [holderId, before],
   );
 }
@@ -386,7 +387,7 @@ export async function insertDisputeEvidence(
 export function listDisputeEvidence(reader: Reader, caseId: string): Promise<DisputeEvidence[]> {
   return reader.query<DisputeEvidence>(
     `select id, note, document_type, added_by, added_at from dispute_evidence
-     where holder_id = $1 and case_id = $2 order by added_at, id limit ${MAX_SHOWN}`,
+     where holder_id = $1 and case_id = $2 order by added_at, id limit ${MAX_LISTED}`,
     [holderOfUuid(caseId), caseId],
   );
 }
