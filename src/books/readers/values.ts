@@ -14,6 +14,8 @@ const LABEL = /^(-?)\p{L}{1,4}\.?(?=[-\d(])|(?<=[\d)])\p{L}{1,4}\.?$/gu;
 const PLAIN = /^\d+(?:\.\d+)?$/;
 /** More digits than any amount that the ledger takes. */
 const MAX_DIGITS = 15;
+/** No amount and no time is as long. Expressions that look for them take the square of the time for a text that is. */
+const MAX_VALUE = 200;
 
 export type DecimalSign = '.' | ',';
 
@@ -22,6 +24,7 @@ export type DecimalSign = '.' | ',';
  * stand on either side, or be a pair of brackets.
  */
 export function readFileAmount(text: string, decimalSign: DecimalSign | null): bigint {
+  if (text.length > MAX_VALUE) throw new RowError(`"${shown(text)}" is too long to be an amount.`);
   const bare = text.replace(SPACES, '').replace(MINUS, '-').replace(LABEL, '$1');
   const inBrackets = /^\((.+)\)$/.exec(bare)?.[1];
   const trailing = /^([^-]+)-$/.exec(bare)?.[1];
@@ -114,6 +117,7 @@ export function createLocalTimes({ zone, dateOrder, serialDates }: TimeOptions):
   };
   return {
     read(text) {
+      requireShort(text);
       const trimmed = text.trim();
       const iso = ISO.exec(trimmed);
       if (iso) return checked(text, moment(text, iso.slice(1, 4), iso[4]));
@@ -127,6 +131,7 @@ export function createLocalTimes({ zone, dateOrder, serialDates }: TimeOptions):
       throw new RowError(trimmed === '' ? 'The time is missing.' : `"${shown(text)}" is not a time.`);
     },
     readAs(text, pattern) {
+      requireShort(text);
       const found = patternOf(pattern).exec(text.trim())?.groups;
       if (!found) throw new RowError(`"${shown(text)}" is not a time of the form ${pattern}.`);
       const year = found.year?.length === 2 ? `20${found.year}` : (found.year ?? '');
@@ -137,6 +142,10 @@ export function createLocalTimes({ zone, dateOrder, serialDates }: TimeOptions):
       return checked(text, moment(text, [year, found.month ?? '', found.day ?? ''], clock));
     },
   };
+}
+
+function requireShort(text: string): void {
+  if (text.length > MAX_VALUE) throw new RowError(`"${shown(text)}" is too long to be a time.`);
 }
 
 const noTime = () => TIME.exec('0:00');
@@ -178,7 +187,10 @@ function orderOf(first: string, second: string): DateOrder | null {
  * statement has. Null: they can all be read both ways, or there are none with slashes.
  */
 export function findDateOrder(dates: readonly string[], now: Date): DateOrder | null {
-  const found = dates.map((date) => LOCAL.exec(date.trim())).filter((match) => match !== null);
+  const found = dates
+    .filter((date) => date.length <= MAX_VALUE)
+    .map((date) => LOCAL.exec(date.trim()))
+    .filter((match) => match !== null);
   for (const [, first = '', second = ''] of found) {
     const order = first === second ? null : orderOf(first, second);
     if (order) return order;
