@@ -507,6 +507,35 @@ describe('any CSV by a mapping', () => {
     }
   });
 
+  test('amounts with a label: DR is money out, a sign of a currency is none, and thousands are not guessed', async () => {
+    const written = [
+      '500.00 DR',
+      '500.00CR',
+      'Dr. 500',
+      '-500 DR',
+      '₦500',
+      'KSh 500',
+      '500 F',
+      'K500',
+      '5K',
+      '1.2M',
+      '3bn',
+    ];
+    const path = await folder.write(
+      'labels.csv',
+      ['day,sum', ...written.map((each) => `2026-03-02,"${each}"`)].join('\n'),
+    );
+    const { lines, problems } = await readStatement(path, { mapping: { date: 'day', amount: 'sum' }, currency: 'KES' });
+    assert.deepEqual(
+      lines.map(({ direction, gross }) => [direction, gross]),
+      ['out', 'in', 'out', 'out', 'in', 'in', 'in', 'in'].map((direction) => [direction, 50_000n]),
+    );
+    assert.deepEqual(
+      problems.map(({ reason }) => reason),
+      ['5K', '1.2M', '3bn'].map((each) => `"${each}" is not an amount. Write all its digits.`),
+    );
+  });
+
   test('columns by number, without a header; a text with two meanings is a bad line', async () => {
     const path = await folder.write('bare.csv', '2026-11-14 10:00:00|-12.50\n2026-11-14 10:00:00|1,500\n');
     const { lines, problems } = await readStatement(path, {

@@ -10,7 +10,13 @@ export class RowError extends Error {
 
 const SPACES = /[\s\u00a0\u2007\u2009\u202f']/g;
 const MINUS = /[\u2010-\u2015\u2212]/g;
-const LABEL = /^(-?)\p{L}{1,4}\.?(?=[-\d(])|(?<=[\d)])\p{L}{1,4}\.?$/gu;
+/** The name or the sign of a currency, or DR and CR, on either side. */
+const LABEL_BEFORE = /^(-?)([\p{L}\p{Sc}]{1,4})\.?(?=[-\d(])/u;
+const LABEL_AFTER = /(?<=[\d)])([\p{L}\p{Sc}]{1,4})\.?$/u;
+/** Banks write so what left the account, without a minus. */
+const DEBIT = /^d[rb]$/i;
+/** Behind a number these are no currency: 5K can be five thousand. */
+const SCALE = /^(?:[kmb]|[mb]n|mm|mio|mrd)$/i;
 const PLAIN = /^\d+(?:\.\d+)?$/;
 /** More digits than any amount that the ledger takes. */
 const MAX_DIGITS = 15;
@@ -21,15 +27,15 @@ export type DecimalSign = '.' | ',';
 
 /**
  * A signed amount. `decimalSign` null: it is found from the text, and a text with two meanings ("1,500") is refused. A minus may
- * stand on either side, or be a pair of brackets.
+ * stand on either side, or be a pair of brackets, or DR.
  */
 export function readFileAmount(text: string, decimalSign: DecimalSign | null): bigint {
   if (text.length > MAX_VALUE) throw new RowError(`"${shown(text)}" is too long to be an amount.`);
-  const bare = text.replace(SPACES, '').replace(MINUS, '-').replace(LABEL, '$1');
+  const { bare, isDebit } = withoutLabels(text);
   const inBrackets = /^\((.+)\)$/.exec(bare)?.[1];
   const trailing = /^([^-]+)-$/.exec(bare)?.[1];
   const signed = inBrackets ?? trailing ?? bare;
-  const isNegative = inBrackets !== undefined || trailing !== undefined || signed.startsWith('-');
+  const isNegative = isDebit || inBrackets !== undefined || trailing !== undefined || signed.startsWith('-');
   const digits = plainDigits(signed.replace(/^[+-]/, ''), decimalSign);
   if (digits === null) throw new RowError(`"${shown(text)}" is not an amount.`);
   const [whole = '0', fraction = ''] = digits.split('.');
@@ -38,6 +44,14 @@ export function readFileAmount(text: string, decimalSign: DecimalSign | null): b
   if (whole.length > MAX_DIGITS) throw new RowError(`"${shown(text)}" is larger than any amount.`);
   const amount = amountFrom(`${whole.replace(/^0+(?=\d)/, '')}${hundredths === '' ? '' : `.${hundredths}`}`);
   return isNegative ? -amount : amount;
+}
+
+function withoutLabels(text: string): { bare: string; isDebit: boolean } {
+  const whole = text.replace(SPACES, '').replace(MINUS, '-');
+  const labels = [LABEL_BEFORE.exec(whole)?.[2] ?? '', LABEL_AFTER.exec(whole)?.[1] ?? ''];
+  if (SCALE.test(labels[1] ?? '')) throw new RowError(`"${shown(text)}" is not an amount. Write all its digits.`);
+  const bare = whole.replace(LABEL_BEFORE, '$1').replace(LABEL_AFTER, '');
+  return { bare, isDebit: labels.some((label) => DEBIT.test(label)) };
 }
 
 function plainDigits(text: string, decimalSign: DecimalSign | null): string | null {
