@@ -261,4 +261,46 @@ describe('a day of a connection', () => {
     const third = await prepareClose(ctx, { ...second, day: '2026-03-04', balance: 533_000n });
     assert.deepEqual([third.problems, third.lateLines, third.linesIn], [[], 1, 6_000n]);
   });
+
+  test('a currency that rests for a day is closed with the others, so that its next day can be', async () => {
+    const connection = 'two-currencies';
+    const day = (number: number) => new Date(base.clock.millis() + number * DAY_MS).toISOString().slice(0, 10);
+    const days = [day(0), day(1), day(2)] as const;
+    const moved: readonly string[][] = [['KES', 'UGX'], ['UGX'], ['KES']];
+    for (const [index, currencies] of moved.entries()) {
+      const lines = currencies.map((currency) => ({
+        gross: 100n,
+        receipt: `${currency} ${index}`,
+        currency,
+        balance: 100n * BigInt(index + 1),
+      }));
+      await addStatement(base, `two currencies ${index}`, lines, connection);
+      base.clock.advance(DAY_MS);
+    }
+    for (const each of days.slice(0, 2)) {
+      await prepareClose(ctx, { connection, currency: 'UGX', day: each });
+      assert.deepEqual(await currenciesOf(ctx.db, connection, each), ['KES', 'UGX']);
+      for (const currency of ['KES', 'UGX']) await signClose(ctx, AMINA, { connection, currency, day: each });
+    }
+    // What ended long ago is not closed for ever.
+    await prepareClose(ctx, { connection, currency: 'KES', day: days[2], balance: 200n });
+    await signClose(ctx, AMINA, { connection, currency: 'KES', day: days[2], balance: 200n });
+    base.clock.advance(DAY_MS);
+    await addStatement(
+      base,
+      'two currencies 4',
+      [
+        {
+          gross: 100n,
+          receipt: 'KES 4',
+          currency: 'KES',
+          balance: 300n,
+          occurredAt: new Date(base.clock.millis() - DAY_MS),
+        },
+      ],
+      connection,
+    );
+    await prepareClose(ctx, { connection, currency: 'KES', day: day(-1) });
+    assert.deepEqual(await currenciesOf(ctx.db, connection, day(-1)), ['KES']);
+  });
 });

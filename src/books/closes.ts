@@ -199,13 +199,17 @@ export function listCloseItems(reader: Reader, { connection, currency, number }:
   );
 }
 
-/** The currencies in which lines count on a day; of a day without lines, those of the days that were signed before it. */
+/**
+ * The currencies in which lines count on a day, and those that were signed up to the day before: one that rests for a day would keep
+ * its next day from being closed. Of a day without lines, all that were signed before it.
+ */
 export async function currenciesOf(reader: Reader, connection: string, day: string): Promise<string[]> {
   const rows = await reader.query<{ currency: string }>(
     `with counted as (select distinct currency from statement_matches where connection = $1 and day = $2)
      select currency from counted
      union
-     select c.currency from closes c where c.connection = $1 and c.day < $2 and ${IN_FORCE} and not exists (select from counted)
+     select c.currency from closes c where c.connection = $1 and c.day < $2 and ${IN_FORCE}
+       and (c.day = $2::date - 1 or not exists (select from counted))
      order by currency`,
     [connection, day],
   );
