@@ -53,8 +53,9 @@ export type OperatorSettlementRequest = {
 export async function bookOperatorSettlement(
   ctx: PaymentsContext,
   actor: Actor,
-  request: OperatorSettlementRequest,
+  asked: OperatorSettlementRequest,
 ): Promise<{ settlement: OperatorSettlement; outcome: 'booked' | 'corrected' | 'known' }> {
+  const request = { ...asked, reference: asked.reference.trim() };
   const { connection, direction, reference } = request;
   if (isBankPlace(connection)) throw invalid('Name the connection of an operator, and the bank account with --bank.');
   const { currency } = await requireBankAccount(ctx.db, request.bank);
@@ -145,12 +146,15 @@ function audit(tx: Tx, actor: Actor, row: OperatorSettlement, at: Date): Promise
   return recordAudit(tx, { holderId: null, actor, action: 'operator.settled', subject, details }, at);
 }
 
+/** By its reference as people type it: lines are matched with it whatever its capitals are. */
 async function findBooked(
   reader: Reader,
   { connection, direction, reference }: OperatorSettlementRequest,
 ): Promise<OperatorSettlement | null> {
   const [row] = await reader.query<OperatorSettlement>(
-    `select ${COLUMNS} from operator_settlements where connection = $1 and direction = $2 and reference = $3`,
+    `select ${COLUMNS} from operator_settlements
+     where connection = $1 and direction = $2 and upper(btrim(reference)) = upper($3)
+     order by posted_at limit 1`,
     [connection, direction, reference],
   );
   return row ?? null;

@@ -178,6 +178,13 @@ describe('an operator settles to our bank', () => {
     assert.equal(await atBank(), 398_000n - 700n);
     assert.deepEqual([await sumOfLedger(), await differencesOf(base)], [[], []]);
     await assert.rejects(bookOperatorSettlement(ctx, COMMAND_LINE, { ...request, amount: 1n }), /booked already/);
+    // The same transfer, as another person types it: matching takes both for one, and so must booking.
+    for (const reference of ['sweep-1', ' SWEEP-1 ']) {
+      const same = { ...request, reference, amount: 400_000n };
+      assert.equal((await bookOperatorSettlement(ctx, COMMAND_LINE, same)).outcome, 'known');
+      await assert.rejects(bookOperatorSettlement(ctx, COMMAND_LINE, { ...same, amount: 1n }), /booked already/);
+    }
+    assert.equal(await atBank(), 398_000n - 700n);
   });
 
   test('booked, arrived and corrected on three days, each day of the bank is explained and can be closed', async () => {
