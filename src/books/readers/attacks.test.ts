@@ -13,7 +13,7 @@ import {
   safaricomStatement,
 } from '../../../test/statements.ts';
 import { csvRows, MAX_ROW_CHARACTERS } from './csv-rows.ts';
-import { createLocalTimes, findDateOrder, RowError, readFileAmount } from './values.ts';
+import { createLocalTimes, findDateOrder, readFileAmount } from './values.ts';
 import { XLSX_LIMITS, type XlsxLimits } from './xlsx-archive.ts';
 import { openXlsx } from './xlsx-rows.ts';
 
@@ -269,16 +269,13 @@ describe('a CSV file', () => {
   });
 });
 
-test('amounts and times as long as a row are refused at once', async () => {
+test('amounts and times as long as a row are refused by their length: to read them would take half a minute', () => {
   const long = (text: string) => text.repeat(MAX_ROW_CHARACTERS / 2);
   const times = createLocalTimes({ zone: 'Africa/Kampala', dateOrder: 'dmy', serialDates: 1900 });
-  const begin = performance.now();
-  assert.throws(() => times.read(`2026-03-02 12:00${long(' ')}x`), RowError);
-  assert.throws(() => times.readAs(`02/03/2026${long(' ')}12:00`, 'dd/MM/yyyy HH:mm'), RowError);
-  assert.throws(() => readFileAmount(`1.${long('0')}1`, '.'), RowError);
-  assert.equal(findDateOrder([`2/3/2026${long(' ')}\nx`, '13/2/2026'], new Date()), 'dmy');
-  const took = performance.now() - begin;
-  assert.ok(took < 1_000, `${Math.round(took)} ms, in which nothing else is answered`);
+  assert.throws(() => times.read(`2026-03-02 12:00${long(' ')}x`), /too long to be a time/);
+  assert.throws(() => times.readAs(`02/03/2026${long(' ')}12:00`, 'dd/MM/yyyy HH:mm'), /too long to be a time/);
+  assert.throws(() => readFileAmount(`1.${long('0')}1`, '.'), /too long to be an amount/);
+  assert.equal(findDateOrder([`13/2/2026 ${long(' ')}`, '2/13/2026'], new Date()), 'mdy');
 });
 
 test('lists within lists without end are refused, and a record that does not end is one bad line', async () => {
