@@ -2393,6 +2393,7 @@ create table connections (
   removed_at timestamp with time zone,
   created_at timestamp with time zone not null,
   created_by text not null,
+  key_changed_at timestamp with time zone,
   constraint connections_pkey PRIMARY KEY (name),
   constraint connections_environment CHECK ((environment = ANY (ARRAY['simulator'::text, 'sandbox'::text, 'production'::text]))),
   constraint connections_matched CHECK ((matched_callbacks = ANY (ARRAY['apply'::text, 'ask'::text]))),
@@ -2413,6 +2414,8 @@ comment on column connections.matched_callbacks is
   'apply: an unsigned callback that matches what we stored counts as evidence. ask: it is only a reason to ask the operator.';
 comment on column connections.version is
   'Grows with each change of settings, secrets, address or methods: the rail is opened anew.';
+comment on column connections.key_changed_at is
+  'When the key by which the operator knows the account was replaced. An older payment that it does not find may be in the account before.';
 CREATE TRIGGER connections_counted AFTER INSERT OR DELETE OR UPDATE ON connections FOR EACH STATEMENT EXECUTE FUNCTION count_change();
 
 create table routes (

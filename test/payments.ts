@@ -55,6 +55,7 @@ export function registryOf(ctx: Pick<Context, 'clock'>, rail: Rail): RailRegistr
     byName: (name) => (name === rail.name ? rail : null),
     names: () => [rail.name],
     matchedCallbacks: () => 'apply',
+    keyChangedAt: () => null,
     health: createBreakers(ctx.clock),
     definitions: [],
     refresh: async () => undefined,

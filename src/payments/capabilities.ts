@@ -5,7 +5,10 @@ import type { RailCapabilities } from '../rails/rail.ts';
 import type { PaymentsContext } from './context.ts';
 import type { TransactionDirection } from './states.ts';
 
-type Sent = { rail: string; method: string; direction: TransactionDirection };
+type Sent = { rail: string; method: string; direction: TransactionDirection; created_at: Date };
+
+/** Until every process has the new key, and the clocks of two machines agree. */
+const KEY_CHANGE_MS = 60_000;
 
 /** A refund that is sent as a payout is a payout; another one has what its collection has. */
 export function directionOf(direction: TransactionDirection, asPayout: boolean): Direction {
@@ -15,14 +18,23 @@ export function directionOf(direction: TransactionDirection, asPayout: boolean):
 /** Null: the connection or the method is not there any more, or the connection cannot do this. */
 export function capabilitiesFor(
   ctx: Pick<PaymentsContext, 'rails' | 'catalog'>,
-  { rail, method, direction }: Sent,
+  { rail, method, direction, created_at: createdAt }: Sent,
   asPayout = false,
 ): RailCapabilities | null {
   const found = ctx.catalog.methods.get(method);
   const capabilities = found && ctx.rails.byName(rail)?.capabilitiesOf(found, directionOf(direction, asPayout));
   if (!capabilities) return null;
-  const { query, refundQuery = query } = capabilities;
-  return direction === 'refund' && !asPayout ? { ...capabilities, query: refundQuery } : capabilities;
+  const { query, refundQuery = query, notFoundIsFinalAfterMs } = capabilities;
+  return {
+    ...capabilities,
+    query: direction === 'refund' && !asPayout ? refundQuery : query,
+    notFoundIsFinalAfterMs: isOlderThanKey(ctx.rails.keyChangedAt(rail), createdAt) ? null : notFoundIsFinalAfterMs,
+  };
+}
+
+/** It may have been sent with the key before, and be in the account of that key, where nobody can look any more. */
+function isOlderThanKey(keyChangedAt: Date | null, createdAt: Date): boolean {
+  return keyChangedAt !== null && createdAt.getTime() < keyChangedAt.getTime() + KEY_CHANGE_MS;
 }
 
 /** False: only callbacks, statements and people end what was sent. */

@@ -42,9 +42,10 @@ export function changeConnection(
 ): Promise<Connection> {
   const at = ctx.clock.now();
   return changeAndRefresh(ctx, async (tx) => {
-    const connection = await updateConnection(tx, ctx, ctx.rails.definitions, name, change, (settings) =>
-      refuseWhileOpen(tx, name, settings),
-    );
+    const connection = await updateConnection(tx, ctx, ctx.rails.definitions, name, change, {
+      at,
+      onOtherAccount: (settings) => refuseWhileOpen(tx, name, settings),
+    });
     const details = {
       settings: Object.keys(change.values ?? {}),
       ...(change.methods && { methods: change.methods }),

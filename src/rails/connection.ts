@@ -21,6 +21,11 @@ export type RailSetting = {
   readonly sealed?: true;
   /** It names the account at the operator: it stays as it is while transactions are open there. */
   readonly namesAccount?: true;
+  /**
+   * The operator knows the account by it alone, and a new one can be that of another account. It may change at any time, as a
+   * key that somebody stole must; what was sent before is then not believed to be unknown to the operator.
+   */
+  readonly isAccountKey?: true;
   readonly choices?: readonly string[];
   /** Absent: required. */
   readonly optional?: true;

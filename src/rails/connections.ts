@@ -34,6 +34,8 @@ export type Connection = {
   matchedCallbacks: MatchedCallbacks;
   /** Grows with each change for which the rail is opened anew. */
   version: number;
+  /** When the key by which the operator knows the account was replaced. */
+  keyChangedAt: Date | null;
   pausedAt: Date | null;
   removedAt: Date | null;
   createdAt: Date;
@@ -65,8 +67,8 @@ type CheckedConnection = Pick<
 > & { definition: RailDefinition; values: Record<string, string> };
 
 const COLUMNS = `name, rail, environment, base_url as "baseUrl", settings, sealed_names as "sealedNames", methods,
-  holder_id as "holderId", matched_callbacks as "matchedCallbacks", version, paused_at as "pausedAt", removed_at as "removedAt",
-  created_at as "createdAt", created_by as "createdBy"`;
+  holder_id as "holderId", matched_callbacks as "matchedCallbacks", version, key_changed_at as "keyChangedAt",
+  paused_at as "pausedAt", removed_at as "removedAt", created_at as "createdAt", created_by as "createdBy"`;
 
 /** Those in use by their names, then the removed ones. */
 export function listConnections(reader: Reader): Promise<Connection[]> {
@@ -149,7 +151,7 @@ export async function updateConnection(
   definitions: readonly RailDefinition[],
   name: string,
   change: ConnectionChange,
-  onOtherAccount: (settings: RailSetting[]) => Promise<void>,
+  { at, onOtherAccount }: { at: Date; onOtherAccount: (settings: RailSetting[]) => Promise<void> },
 ): Promise<Connection> {
   const known = await lockConnection(tx, name);
   const definition = requireDefinition(definitions, known.rail);
@@ -161,16 +163,18 @@ export async function updateConnection(
   checkMethods(definition, methods, errors);
   checkPlace(config, definition, known.environment, baseUrl, errors);
   refuse(errors);
-  const accountChanges = definition.settings.filter(
-    ({ name: setting, namesAccount }) => namesAccount && setting in before && before[setting] !== values[setting],
+  const changed = definition.settings.filter(
+    ({ name: setting }) => setting in before && before[setting] !== values[setting],
   );
+  const accountChanges = changed.filter(({ namesAccount }) => namesAccount);
   if (accountChanges.length > 0) await onOtherAccount(accountChanges);
+  const keyChangedAt = changed.some(({ isAccountKey }) => isAccountKey) ? at : known.keyChangedAt;
   const { open, sealed, sealedNames } = sealSettings(vault, definition, name, values);
   const [row] = await tx.query<Connection>(
     `update connections set settings = $2, sealed = $3, sealed_names = $4, methods = $5, base_url = $6,
-       matched_callbacks = $7, version = version + 1
+       matched_callbacks = $7, key_changed_at = $8, version = version + 1
      where name = $1 returning ${COLUMNS}`,
-    [name, JSON.stringify(open), sealed, sealedNames, methods, baseUrl, matchedCallbacks],
+    [name, JSON.stringify(open), sealed, sealedNames, methods, baseUrl, matchedCallbacks, keyChangedAt],
   );
   if (!row) throw notFound(name);
   return row;

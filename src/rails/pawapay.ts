@@ -49,6 +49,7 @@ export const pawapayRail: RailDefinition = {
       label: 'API token',
       help: 'Dashboard, System configuration, API tokens. The sandbox and production have different ones.',
       kind: 'secret',
+      isAccountKey: true,
       simulator: 'pawapay-simulator-token',
     },
     {

@@ -56,6 +56,7 @@ export const paystackRail: RailDefinition = {
       label: 'Secret key',
       help: 'Dashboard, Settings, API keys and webhooks: sk_test_… for the sandbox, sk_live_… for production.',
       kind: 'secret',
+      isAccountKey: true,
       simulator: 'sk_test_simulator',
       pattern: /^sk_(?:test|live)_\w+$/,
       patternHelp: 'sk_test_… or sk_live_…',

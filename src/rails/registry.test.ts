@@ -260,7 +260,14 @@ describe('changes', () => {
     operator.hold = null;
     operator.apiKey = 'rotated-key';
     await ctx.db.transaction((tx) =>
-      updateConnection(tx, ctx, [plainRail], 'plain', { values: { api_key: 'rotated-key' } }, async () => undefined),
+      updateConnection(
+        tx,
+        ctx,
+        [plainRail],
+        'plain',
+        { values: { api_key: 'rotated-key' } },
+        { at: ctx.clock.now(), onOtherAccount: async () => undefined },
+      ),
     );
     await other.refresh();
     const now: Rail = other.byName('plain') ?? assert.fail();

@@ -47,6 +47,8 @@ export interface RailRegistry {
   names(): readonly string[];
   /** What callbacks that are matched, but not signed, are worth at this connection. */
   matchedCallbacks(name: string): MatchedCallbacks;
+  /** When the key by which the operator knows the account was replaced; null: never. */
+  keyChangedAt(name: string): Date | null;
   /** Circuit breakers and health per connection and operator (an operator is named by its method's code), over all processes. */
   readonly health: Breakers;
   /** The rails that connections can be made of. */
@@ -118,6 +120,7 @@ export function createRails(ctx: Context, options: RailOptions): LiveRails {
     },
     names: () => [...(config.mode === 'sandbox' ? [sandbox.name] : []), ...connections.names()],
     matchedCallbacks: (name) => connections.find(name)?.connection.matchedCallbacks ?? 'apply',
+    keyChangedAt: (name) => connections.find(name)?.connection.keyChangedAt ?? null,
     health,
     definitions,
     refresh,

@@ -144,7 +144,7 @@ describe('tokens', () => {
         [plainRail],
         nameOf(each.name),
         { values: { account: 'other' } },
-        async () => undefined,
+        { at: ctx.clock.now(), onOtherAccount: async () => undefined },
       ),
     );
     await processes[0]?.refresh();
