@@ -14,8 +14,7 @@ import {
 } from '../src/payments/connection-changes.ts';
 import { testConnection } from '../src/payments/connection-report.ts';
 import type { Problem } from '../src/platform/errors.ts';
-import { airtelMoneyRail } from '../src/rails/airtel-money.ts';
-import { mtnMomoRail } from '../src/rails/mtn-momo.ts';
+import { RAILS } from '../src/rails/registry.ts';
 import { listRoutes } from '../src/rails/routing.ts';
 import { type Client, createClient, PATHS, textOf, ugandanCollection } from './client.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
@@ -37,7 +36,7 @@ after(async () => {
   await second.close();
 });
 beforeEach(async () => {
-  gateway = await createTestGateway({}, { railDefinitions: [plainRail, mtnMomoRail, airtelMoneyRail] });
+  gateway = await createTestGateway({}, { railDefinitions: [plainRail, ...RAILS] });
   client = await createClient(gateway);
   await connect('first', first);
   await connect('second', second);
@@ -231,5 +230,59 @@ describe('changes', () => {
     const bad = await testConnection(gateway.ctx, 'first');
     assert.match(bad.checks[0]?.problem ?? '', /Check the API key/);
     assert.match(bad.checks[1]?.problem ?? '', /The balance cannot be read: .*wrong key/);
+  });
+});
+
+describe('one account is one connection', () => {
+  type Draft = { rail: string; values?: Record<string, string>; name: string; baseUrl?: string };
+  const add = ({ baseUrl = 'http://127.0.0.1:4900', values = {}, ...draft }: Draft) =>
+    createConnection(gateway.ctx, COMMAND_LINE, { ...draft, environment: 'simulator', baseUrl, values });
+  const refusal = (name: string) => (problem: Problem) => {
+    assert.equal(problem.status, 409);
+    assert.match(problem.message, new RegExp(`^The connection "${name}" has this account already: `));
+    return true;
+  };
+
+  const accounts = [
+    ['pawapay', {}, { api_token: 'of-another-account' }],
+    ['paystack', {}, { secret_key: 'sk_test_of_another_account' }],
+    ['airtel-money', {}, { client_id: 'of-another-application' }],
+    ['orange-money', { interface: 'sonatel' }, { interface: 'sonatel', merchant_code: '654321' }],
+    [
+      'daraja',
+      { shortcode: '600100', prompt_account: 'till' },
+      { shortcode: '600100', prompt_account: 'till', paybill_number: '', till_number: '600101' },
+    ],
+  ] as const;
+  for (const [rail, same, others] of accounts)
+    test(`${rail}: reports of the operator would reach only one of two`, async () => {
+      await add({ rail, name: 'one', values: same });
+      await assert.rejects(add({ rail, name: 'two', values: same }), refusal('one'));
+      await add({ rail, name: 'elsewhere', values: same, baseUrl: 'http://127.0.0.1:4901' });
+      await add({ rail, name: 'two', values: others });
+      await assert.rejects(
+        changeConnection(gateway.ctx, COMMAND_LINE, 'elsewhere', { baseUrl: 'http://127.0.0.1:4900' }),
+        refusal('one'),
+      );
+      await removeConnection(gateway.ctx, COMMAND_LINE, 'one');
+      await add({ rail, name: 'three', values: same });
+    });
+
+  test('the number of a pay bill is one, whichever setting has it', async () => {
+    await add({ rail: 'daraja', name: 'one', values: { shortcode: '600100', paybill_number: '', till_number: '' } });
+    const other = { shortcode: '600200', paybill_number: '', till_number: '' };
+    await assert.rejects(
+      add({ rail: 'daraja', name: 'two', values: { ...other, paybill_number: '600100' } }),
+      refusal('one'),
+    );
+    await add({ rail: 'daraja', name: 'two', values: other });
+    const change = (values: Record<string, string>) => changeConnection(gateway.ctx, COMMAND_LINE, 'two', { values });
+    await assert.rejects(change({ till_number: '600100' }), refusal('one'));
+    await change({ passkey: 'another-passkey', till_number: '600300' });
+  });
+
+  test('of two people who connect the same account at once, one is refused', async () => {
+    const results = await Promise.allSettled(['one', 'two'].map((name) => add({ rail: 'pawapay', name })));
+    assert.deepEqual(results.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected']);
   });
 });

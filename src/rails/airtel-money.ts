@@ -132,6 +132,7 @@ export const airtelMoneyRail: RailDefinition = {
   settings: SETTINGS,
   hosts: { sandbox: COUNTRIES.UG.sandbox, production: COUNTRIES.UG.production },
   simulatorPort: 4805,
+  accountsOf: ({ client_id: application = '' }) => [application],
   open: openAirtelMoney,
 };
 

@@ -50,6 +50,11 @@ export type RailDefinition = {
   readonly simulatorPort?: number;
   /** Words that the operator forbids in callback addresses; the connection's name may not contain them. */
   readonly forbiddenInAddresses?: readonly string[];
+  /**
+   * What the operator sends reports about to one address only: a pay bill, an application, an account by its key. Two connections
+   * with the same would get each other's, and count the same money twice.
+   */
+  readonly accountsOf?: (values: Readonly<Record<string, string>>) => readonly string[];
   /** A new access token ends the one before: it is fetched when no call with the old one is in flight. */
   readonly oneLiveToken?: true;
   open(connection: RailConnection): Rail;

@@ -112,6 +112,7 @@ export async function insertConnection(
 ): Promise<Connection> {
   const checked = checkDraft(config, definitions, draft);
   const { definition, values } = checked;
+  await refuseSameAccount(tx, vault, definition, checked, []);
   const { open, sealed, sealedNames } = sealSettings(vault, definition, checked.name, values);
   const [row] = await tx.query<Connection>(
     `insert into connections (name, rail, environment, base_url, settings, sealed, sealed_names, methods, holder_id,
@@ -168,6 +169,8 @@ export async function updateConnection(
   );
   const accountChanges = changed.filter(({ namesAccount }) => namesAccount);
   if (accountChanges.length > 0) await onOtherAccount(accountChanges);
+  const now = { name, environment: known.environment, baseUrl, values };
+  await refuseSameAccount(tx, vault, definition, now, accountsAt(definition, { ...known, values: before }));
   const keyChangedAt = changed.some(({ isAccountKey }) => isAccountKey) ? at : known.keyChangedAt;
   const { open, sealed, sealedNames } = sealSettings(vault, definition, name, values);
   const [row] = await tx.query<Connection>(
@@ -178,6 +181,36 @@ export async function updateConnection(
   );
   if (!row) throw notFound(name);
   return row;
+}
+
+type AccountPlace = Pick<Connection, 'name' | 'environment' | 'baseUrl'> & { values: Readonly<Record<string, string>> };
+
+/** The accounts of a connection at its operator. Two simulators are two operators. */
+function accountsAt({ accountsOf }: RailDefinition, { environment, baseUrl, values }: AccountPlace): string[] {
+  return (accountsOf?.(values) ?? []).map((account) => `${environment} ${baseUrl ?? ''} ${account}`);
+}
+
+/** An account of this connection, not `before` its own, that another one has. Connections that share one already can be changed. */
+async function refuseSameAccount(
+  tx: Tx,
+  vault: Vault,
+  definition: RailDefinition,
+  connection: AccountPlace,
+  before: readonly string[],
+): Promise<void> {
+  const added = accountsAt(definition, connection).filter((account) => !before.includes(account));
+  if (added.length === 0) return;
+  // Two people may connect the same account at once.
+  await tx.query(`select pg_advisory_xact_lock(hashtextextended('accounts of connections', 0))`);
+  // One whose secrets do not open cannot be used either.
+  for (const other of await loadConnections(tx, vault, () => undefined)) {
+    if (other.name === connection.name || other.rail !== definition.name || other.removedAt) continue;
+    if (!accountsAt(definition, other).some((account) => added.includes(account))) continue;
+    const sentence =
+      `The connection "${other.name}" has this account already: ${definition.title} sends its reports to one of them only, ` +
+      `and the other would miss them. Change "${other.name}", or remove it first.`;
+    throw new Problem('invalid_params', { status: 409, message: sentence, errors: { name: [sentence] } });
+  }
 }
 
 /** A paused connection takes no new transactions and finishes those that it began. */

@@ -17,7 +17,7 @@ import {
 import { findPayment, type PulledPayment, pullStatement } from './daraja-pull.ts';
 import { accountReferenceOf, maskedNumberOf, promptReferenceOf, typedReferenceOf } from './daraja-references.ts';
 import { type DarajaAnswer, type DarajaSession, openDarajaSession } from './daraja-session.ts';
-import { DARAJA_SETTINGS, type DarajaAccount } from './daraja-settings.ts';
+import { DARAJA_SETTINGS, type DarajaAccount, readDarajaAccount } from './daraja-settings.ts';
 import { unaskedReply } from './evidence.ts';
 import type { Exchange } from './exchange.ts';
 import type {
@@ -68,6 +68,7 @@ export const darajaRail: RailDefinition = {
   simulatorPort: 4802,
   forbiddenInAddresses: FORBIDDEN_IN_ADDRESSES,
   oneLiveToken: true,
+  accountsOf: (settings) => numbersPaidTo(readDarajaAccount({ settings })),
   open(connection): Rail {
     const session = openDarajaSession({ settings: DARAJA_SETTINGS }, connection);
     const { account, addresses } = session;
@@ -143,6 +144,11 @@ function receiverOf({ shortcode, promptsToTill, till, paybill }: DarajaAccount, 
 
 const isTill = ({ promptsToTill }: DarajaAccount, method: string) =>
   method === TILL || (method === PROMPT && promptsToTill);
+
+/** Safaricom confirms what is paid to a number at one address. The store of tills is no such number: it may have several. */
+function numbersPaidTo({ shortcode, promptsToTill, paybill, till }: DarajaAccount): string[] {
+  return [promptsToTill ? null : shortcode, paybill, till].filter((number) => number !== null);
+}
 
 /** The numbers that the connection collects to by these methods. */
 function receivers({ account, connection }: DarajaSession, methods: readonly string[]): string[] {

@@ -118,6 +118,8 @@ export const orangeMoneyRail: RailDefinition = {
   settings: SETTINGS,
   hosts: { sandbox: 'https://api.orange.com', production: 'https://api.orange.com' },
   simulatorPort: 4806,
+  // The other interfaces name an address with each payment.
+  accountsOf: ({ interface: chosen, merchant_code: code = '' }) => (chosen === 'sonatel' ? [code] : []),
   open(connection: RailConnection) {
     const { interface: chosen } = connection.settings;
     const name = INTERFACES.find((each) => each === chosen) ?? 'web_payment';

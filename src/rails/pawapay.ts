@@ -93,6 +93,7 @@ export const pawapayRail: RailDefinition = {
       initial: 'der',
     },
   ],
+  accountsOf: ({ api_token: token = '' }) => [token],
   open: openPawapay,
 };
 

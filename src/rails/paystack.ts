@@ -136,6 +136,7 @@ export const paystackRail: RailDefinition = {
       simulator: '100',
     },
   ],
+  accountsOf: ({ secret_key: key = '' }) => [key],
   open: openPaystack,
 };
 
