@@ -49,6 +49,20 @@ describe('callbacks of operators', () => {
     assert.equal((await send('nobody/stk/TX_1')).status, 404);
   });
 
+  test('an operator that asks whether there is somebody (OPTIONS, HEAD) is told so, and nothing is read', async () => {
+    heard = [];
+    const probe = async (path: string, method: string) => {
+      const answer = await fetch(`${gateway.url}/operators/${path}`, { method });
+      return [answer.status, answer.headers.get('allow'), await answer.text()];
+    };
+    for (const method of ['OPTIONS', 'HEAD'])
+      for (const path of ['sandbox', 'sandbox/callbacks/-/token'])
+        assert.deepEqual(await probe(path, method), [200, 'POST, PUT, OPTIONS, HEAD', ''], `${method} ${path}`);
+    assert.equal((await probe('nobody', 'OPTIONS'))[0], 404);
+    assert.equal((await probe('nobody', 'HEAD'))[0], 404);
+    assert.deepEqual(heard, []);
+  });
+
   test('what cannot be authenticated is 401, unless the operator has words of its own', async () => {
     readings = [{ kind: 'rejected', reason: 'no signature' }];
     assert.equal((await send('sandbox')).status, 401);

@@ -87,18 +87,27 @@ export function operatorRoutes(app: HttpServer, services: PaymentServices): void
   void app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-    for (const url of ['/operators/:connection', '/operators/:connection/*'])
+    const refuse = async (request: FastifyRequest) => {
+      const { connection } = request.params as { connection: string };
+      const refusal = services.inbox.refusal(connection, addressShareOf(request));
+      if (refusal === 'unknown_rail') throw new Problem('not_found');
+      if (refusal) throw new Problem('rate_limited', { retryAfterSeconds: WRONG_CALLBACKS_SECONDS });
+    };
+    for (const url of ['/operators/:connection', '/operators/:connection/*']) {
+      // Orange asks so whether there is somebody, before it takes the address.
+      scope.route({
+        method: ['OPTIONS', 'HEAD'],
+        url,
+        schema: { hide: true },
+        onRequest: refuse,
+        handler: async (_request, reply) => reply.header('Allow', 'POST, PUT, OPTIONS, HEAD').send(),
+      });
       scope.route({
         method: ['POST', 'PUT'],
         url,
         schema: { hide: true },
         config: { unlimited: true },
-        onRequest: async (request) => {
-          const { connection } = request.params as { connection: string };
-          const refusal = services.inbox.refusal(connection, addressShareOf(request));
-          if (refusal === 'unknown_rail') throw new Problem('not_found');
-          if (refusal) throw new Problem('rate_limited', { retryAfterSeconds: WRONG_CALLBACKS_SECONDS });
-        },
+        onRequest: refuse,
         handler: async (request, reply) => {
           const message = callbackOf(request);
           const decision = await services.inbox.receive(message, addressShareOf(request));
@@ -109,6 +118,7 @@ export function operatorRoutes(app: HttpServer, services: PaymentServices): void
           return decision.kind === 'refuse_payment' ? { success: false, message: 'Refused.' } : RECEIVED;
         },
       });
+    }
   });
 }
 
