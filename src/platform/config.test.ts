@@ -208,7 +208,14 @@ describe('settings', () => {
     });
     assert.deepEqual(config.trustedProxies, ['10.0.0.0/8', '::1']);
     assert.equal(publicUrl(config), 'https://pay.example.org');
-    assert.equal(publicUrl(readConfig({ PORT: '9' })), 'http://localhost:9');
+    for (const HOST of ['127.0.0.1', '0.0.0.0', '::', '::1', 'localhost'])
+      assert.equal(publicUrl(readConfig({ HOST, PORT: '9' })), 'http://localhost:9');
+    assert.equal(
+      publicUrl(readConfig({ HOST: '127.0.0.2', PORT: '9' })),
+      'http://127.0.0.2:9',
+      'localhost is not there',
+    );
+    assert.equal(publicUrl(readConfig({ HOST: 'fd00::5', PORT: '9' })), 'http://[fd00::5]:9');
     assert.equal(config.allowSignUp, true);
     const idleMinutes = (environment: Environment) => sessionIdleMs(readConfig(environment)) / 60_000;
     assert.deepEqual(

@@ -183,7 +183,7 @@ export const SETTINGS = {
   PORT: integer('Port that the service listens on.', 8080, 0, 65535),
   HOST: text('Address that the service listens on. 0.0.0.0 opens it to the network.', '127.0.0.1'),
   PUBLIC_URL: origin(
-    'Origin under which people and servers reach the service; printed in links. Empty: http://localhost:PORT.',
+    'Origin under which people and servers reach the service; printed in links. Empty: http://localhost:PORT, or the address of HOST.',
   ),
   DATA_DIR: text('Folder for the embedded database, the demo credentials and the sandbox master key.', './data'),
   DATABASE_URL: secret(
@@ -516,8 +516,12 @@ export function shownBrand({ brandName }: Pick<Config, 'brandName'>): string {
 }
 
 export function publicUrl(config: Config): string {
-  return config.publicUrl || `http://localhost:${config.port}`;
+  if (config.publicUrl) return config.publicUrl;
+  return HOSTS_OF_LOCALHOST.includes(config.host) ? `http://localhost:${config.port}` : localUrl(config);
 }
+
+/** What listens there answers at localhost too. Another address of this machine does not. */
+const HOSTS_OF_LOCALHOST = ['127.0.0.1', '0.0.0.0', '::', '::1', 'localhost'];
 
 /** Where a program on this machine reaches the service: HOST may be one of its addresses, or all of them. */
 export function localUrl({ host, port }: Pick<Config, 'host' | 'port'>): string {
