@@ -7,11 +7,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { after, before, describe, mock, test } from 'node:test';
 import type { Command } from 'commander';
 import { Webhook } from 'standardwebhooks';
 import { createProgram, runCommand } from '../src/cli.ts';
 import type { Terminal } from '../src/commands/terminal.ts';
+import { DAY_MS } from '../src/platform/clock.ts';
 import { parseCsv } from '../src/platform/csv.ts';
 import { withClient } from '../src/platform/migrate.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
@@ -851,6 +852,14 @@ describe('beside a running gateway', () => {
     // Unless the month of the payments above has just ended.
     if (new Date().getUTCMonth() === STARTED_IN)
       assert.deepEqual(written.months, [], 'the present month has not ended');
+    mock.timers.enable({ apis: ['Date'], now: Date.now() + 40 * DAY_MS });
+    try {
+      const ahead = await simbiJson<{ months: unknown[] }>(0, 'archive', 'write', archive);
+      if (new Date(Date.now() - 40 * DAY_MS).getUTCMonth() === STARTED_IN)
+        assert.deepEqual(ahead.months, [], 'nor where the clock of the machine is wrong: the time is the database’s');
+    } finally {
+      mock.timers.reset();
+    }
     assert.equal((await run(['archive', 'write', archive, '--before', 'yesterday'], settings)).code, 2);
     assert.equal((await run(['archive', 'verify', archive], settings)).code, 1);
     assert.equal((await run(['archive', 'remove', archive, '--before', '2024-01'], settings)).code, 2);

@@ -101,6 +101,22 @@ describe('an archive', () => {
     assert.match(csv, new RegExp(`${past.success.id},collection,`));
   });
 
+  test('is in the audit log before it has its name: no crash leaves a month that nobody is known to have written', async () => {
+    const other = await mkdtemp(join(tmpdir(), 'simbi-archive-'));
+    const written = async () =>
+      (
+        await ctx.db.query<{ n: number }>(`select count(*)::int as n from audit_log where action = 'archive.written'`)
+      )[0]?.n;
+    const before = (await written()) ?? 0;
+    // Nothing can be renamed to a name that is a file.
+    await writeFile(join(other, '2021-03'), '');
+    await assert.rejects(
+      writeArchive({ ...common(), folder: other, before: APRIL, version: '1.2.3', mode: 'sandbox' }),
+    );
+    assert.equal(await written(), before + 1);
+    await rm(other, { recursive: true });
+  });
+
   test('has the bodies of events as text, however they are stored', async () => {
     const csv = gunzipSync(await readFile(join(folder, '2021-03', 'events.csv.gz'))).toString();
     const [heading = [], ...rows] = parse(csv) as string[][];

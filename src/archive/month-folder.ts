@@ -86,15 +86,19 @@ function parse(text: string): unknown {
   }
 }
 
-/** Writes the manifest, makes everything durable and gives the folder its name. Returns the hash of the manifest. */
-export async function finishMonth(archive: string, month: Month, manifest: Manifest): Promise<string> {
+/** Writes the manifest and makes everything durable. Returns the hash of the manifest. */
+export async function writeManifest(archive: string, month: Month, manifest: Manifest): Promise<string> {
   const folder = unfinishedFolderOf(archive, month);
   const text = `${JSON.stringify(manifest, null, 2)}\n`;
   await writeFile(join(folder, MANIFEST), text, { mode: 0o600, flush: true });
   await syncFolder(folder);
-  await rename(folder, folderOf(archive, month));
-  await syncFolder(archive);
   return createHash('sha256').update(text).digest('hex');
+}
+
+/** Gives the folder its name: from now on the month is complete, and is not written again. */
+export async function nameMonth(archive: string, month: Month): Promise<void> {
+  await rename(unfinishedFolderOf(archive, month), folderOf(archive, month));
+  await syncFolder(archive);
 }
 
 /** A new file, or a new name, is only certain after its folder was written too. */

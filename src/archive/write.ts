@@ -25,12 +25,13 @@ import {
   type Content,
   createContentCounter,
   fileName,
-  finishMonth,
   listArchive,
   type Manifest,
+  nameMonth,
   readFacts,
   removeUnfinished,
   unfinishedFolderOf,
+  writeManifest,
 } from './month-folder.ts';
 
 const TABLES: readonly ArchivedRows[] = [
@@ -85,9 +86,10 @@ async function writeMonth(options: WriteOptions, month: Month): Promise<WrittenM
     for (const rows of TABLES) files.push(await writeTable(options, client, month, rows));
     return { ...(await describe(options, reader, month)), files };
   });
-  const manifestSha256 = await finishMonth(options.folder, month, manifest);
+  const manifestSha256 = await writeManifest(options.folder, month, manifest);
   const rows = Object.fromEntries(manifest.files.map((file) => [file.table, file.rows]));
   const details = { rows, manifest_sha256: manifestSha256 };
+  // First: after a crash in between it is written, and recorded, once more. A month with its name is never without a record.
   await options.owner.transaction((tx) =>
     recordAudit(
       tx,
@@ -95,6 +97,7 @@ async function writeMonth(options: WriteOptions, month: Month): Promise<WrittenM
       options.at,
     ),
   );
+  await nameMonth(options.folder, month);
   const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0);
   return { month: month.name, rows, bytes, manifest_sha256: manifestSha256 };
 }

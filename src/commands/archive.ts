@@ -10,13 +10,15 @@ import { modeOfDatabase } from '../database-mode.ts';
 import { migrateDatabase, openCommandDatabase, requireDatabase } from '../open-context.ts';
 import { systemClock } from '../platform/clock.ts';
 import { type Config, readConfig } from '../platform/config.ts';
+import { createDatabaseTime } from '../platform/database-time.ts';
 import { connectDatabase, type Database, violatedConstraint } from '../platform/db.ts';
 import { monthNamed, monthOf } from '../platform/months.ts';
 import { createProgressBar } from './progress.ts';
 import { addCommand, addNeededOption, CommandError, confirm, EXIT, print, type Terminal, table } from './terminal.ts';
 
 type Options = { json?: boolean; before?: string; yes?: boolean };
-type Opened = { config: Config; databaseUrl: string; owner: Database };
+/** `at`: the database's time. With a clock that is ahead, a month that goes on would be taken for complete. */
+type Opened = { config: Config; databaseUrl: string; owner: Database; at: Date };
 
 const WRITE_HELP = `
 Each month (UTC) becomes a folder with one CSV file (gzip) for each table, and a manifest with the rows and the SHA-256 of each file.
@@ -53,9 +55,7 @@ export function archiveCommands(group: Command, terminal: Terminal): void {
     .action((folder: string, options: Options) => removeMonths(terminal, resolve(folder), options));
 }
 
-/** Without one: the present month. */
-function readBefore({ before }: Options): Date {
-  if (before === undefined) return monthOf(systemClock.now()).from;
+function readBefore(before: string): Date {
   const month = monthNamed(before);
   if (!month) throw new CommandError('--before must be a month, for instance 2024-01.', EXIT.usage);
   return month.from;
@@ -71,7 +71,8 @@ async function withOwner<T>(terminal: Terminal, work: (opened: Opened) => Promis
     await migrateDatabase(database, say);
     const owner = connectDatabase({ url: database.ownerUrl, as: 'owner', poolSize: 2 });
     try {
-      return await work({ config, databaseUrl: database.ownerUrl, owner });
+      const at = await createDatabaseTime(owner, systemClock).now();
+      return await work({ config, databaseUrl: database.ownerUrl, owner, at });
     } catch (error) {
       throw readable(error);
     } finally {
@@ -94,15 +95,15 @@ function readable(error: unknown): unknown {
 }
 
 async function write(terminal: Terminal, version: string, folder: string, options: Options): Promise<void> {
-  const before = readBefore(options);
+  const before = options.before === undefined ? null : readBefore(options.before);
   const bar = createProgressBar(terminal, 'Archiving');
-  const months = await withOwner(terminal, async ({ config, databaseUrl, owner }) =>
+  const months = await withOwner(terminal, async ({ config, databaseUrl, owner, at }) =>
     writeArchive({
       databaseUrl,
       owner,
       folder,
-      before,
-      at: systemClock.now(),
+      before: before ?? monthOf(at).from,
+      at,
       version,
       mode: await modeOfDatabase(databaseUrl, config.mode),
       onProgress: ({ month, table: name, rows }) => bar.show(rows, rows, `rows  ${month} ${name}`),
@@ -136,15 +137,15 @@ async function verify(terminal: Terminal, folder: string, options: Options): Pro
 }
 
 async function removeMonths(terminal: Terminal, folder: string, options: Options): Promise<void> {
-  const before = readBefore(options);
+  const before = readBefore(options.before ?? '');
   await confirm(terminal, options, 'Evidence that the archive has is removed from the database for good.');
-  const months = await withOwner(terminal, ({ databaseUrl, owner }) =>
+  const months = await withOwner(terminal, ({ databaseUrl, owner, at }) =>
     removeArchived({
       databaseUrl,
       owner,
       folder,
       before,
-      at: systemClock.now(),
+      at,
       onMonth: (month) => terminal.say(`  Comparing ${month} with the database`),
     }),
   );
