@@ -867,6 +867,21 @@ describe('beside a running gateway', () => {
     assert.deepEqual(removed, { folder: archive, months: [] });
   });
 
+  test('what is named and does not exist: code 4', async () => {
+    for (const args of [
+      ['keys', 'retire', '99', '--yes'],
+      ['rail', 'show', 'nobody'],
+      ['holder', 'suspend', '999999'],
+      ['link', 'disable', 'pl_01ARZ3NDEKTSV4RRFFQ69G5FAV'],
+      ['integration', 'revoke', 'nobody', '--yes'],
+      ['transaction', 'TX_01ARZ3NDEKTSV4RRFFQ69G5FAV'],
+    ]) {
+      const { code, messages } = await run(args, settings);
+      assert.equal(code, 4, `${args.join(' ')}: ${messages}`);
+    }
+    assert.match((await run(['keys', 'retire', '99', '--yes'], settings)).messages, /There is no version 99\. List them/);
+  });
+
   test('status, holder, token and admin: what --json prints', async () => {
     assert.deepEqual(keys(await simbiJson(0, 'status')), ['running', 'ready', 'url', 'pid']);
     const without = await run(['status', '--env'], { DATA_DIR: join(folder, 'no-demo') });

@@ -187,6 +187,8 @@ async function retire(terminal: Terminal, text: string, options: Options & { now
 }
 
 async function retireUnused(ctx: Context, version: number, seconds: number): Promise<void> {
+  if (!(await readVaultKeys(ctx.db)).some((key) => key.version === version))
+    throw new CommandError(`There is no version ${version}. List them: npx simbi keys list`, EXIT.notFound);
   const older = await countOlderValues(ctx, SEALED_COLUMNS);
   if (older > 0)
     throw new CommandError(
