@@ -7,10 +7,12 @@ import { applyRuleChanges } from '../src/holders/approval-rules.ts';
 import { COMMAND_LINE } from '../src/holders/audit.ts';
 import { findHolder } from '../src/holders/holders.ts';
 import { setPassword } from '../src/holders/passwords.ts';
+import { BEFORE_RESTORE } from '../src/payments/next-job.ts';
 import { MAX_PAYOUT_FILE_ROWS } from '../src/payments/payout-file-reader.ts';
 import { readPayout } from '../src/payments/payout-requests.ts';
 import { orderPayouts } from '../src/payments/payouts.ts';
 import { topUpSandbox } from '../src/payments/sandbox-top-up.ts';
+import { refOf } from '../src/payments/transactions.ts';
 import { DAY_MS } from '../src/platform/clock.ts';
 import { createUuid } from '../src/platform/ids.ts';
 import { addPerson, hiddenFieldsOf, importPayouts, type Person, payOut, signIn } from './console-harness.ts';
@@ -59,6 +61,33 @@ const onceOf = (page: string) => /name="once" value="([^"]+)"/.exec(page)?.[1] ?
 const pathOf = (location: string | null) => (location ?? '').split('?')[0] ?? '';
 
 describe('files', () => {
+  test('who is no person of the team is named in the language of the page', async () => {
+    const { shop, finance } = await createTeam('No person');
+    await topUp(shop);
+    const file = pathOf((await importPayouts(finance, { name: 'March', csv: CSV })).location);
+    for (const table of ['payout_orders', 'payout_batches'])
+      await gateway.ctx.ownerDb.query(
+        `update ${table} set approval = 'approved', created_by = 'command line', approved_by = $2, approved_at = now()
+         where holder_id = $1`,
+        [shop.holderId, BEFORE_RESTORE],
+      );
+    const [row] = await gateway.ctx.db.query<{ transaction_id: string }>(
+      'select transaction_id from payout_orders where holder_id = $1 limit 1',
+      [shop.holderId],
+    );
+    const payment = `/console/transactions/${refOf({ id: row?.transaction_id ?? '' })}`;
+    for (const [language, somebody, line] of [
+      ['fr', 'quelqu’un avant la restauration', 'la ligne de commande'],
+      ['en', 'somebody before the restore', 'the command line'],
+    ] as const) {
+      for (const path of [file, payment, '/console/payouts']) {
+        const { text } = await finance.get(path, { 'accept-language': language });
+        assert.ok(text.includes(somebody), `${language} ${path}`);
+        if (path !== '/console/payouts') assert.ok(text.includes(line), `${language} ${path}`);
+      }
+    }
+  });
+
   test('money 4: the same rows pasted twice are ordered once, and the page says when, by whom and as what', async () => {
     const { shop, finance } = await createTeam('Pasted twice');
     await topUp(shop);

@@ -19,6 +19,7 @@ import { type HolderRequest, money, paramOf, queryOf } from './console-request.t
 import { dangerForm, postButton } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, TREASURERS } from './route.ts';
+import { teamNames } from './team-names.ts';
 
 const PAGE_ROWS = 100;
 const LIVE_SECONDS = 5;
@@ -123,7 +124,10 @@ async function filePage(request: HolderRequest): Promise<FastifyReply> {
   const { ctx, holder } = request;
   const file = await requireFile(request);
   const after = Math.min(MAX_LINE, Number(/^\d+$/.exec(queryOf(request, 'after', 7))?.[0] ?? 0));
-  const rows = await listFilePayouts(ctx.db, holder.id, file.id, { after, limit: PAGE_ROWS });
+  const [rows, nameOf] = await Promise.all([
+    listFilePayouts(ctx.db, holder.id, file.id, { after, limit: PAGE_ROWS }),
+    teamNames(request),
+  ]);
   const last = rows.length === PAGE_ROWS ? rows.at(-1) : undefined;
   const isMoving = !file.waits_for_approval && ((file.states.pending ?? 0) > 0 || (file.states.processing ?? 0) > 0);
   const path = `/console/payouts/files/${payoutFileRef(file.id)}`;
@@ -133,18 +137,18 @@ async function filePage(request: HolderRequest): Promise<FastifyReply> {
     ...(isMoving ? { live: LIVE_SECONDS } : {}),
     body: html`
       ${totalCards(request, file.totals)}
-      <div class="card">${fileFacts(request, file)}${decisionForms(request, file)}</div>
+      <div class="card">${fileFacts(request, file, nameOf)}${decisionForms(request, file)}</div>
       ${rowTable(request, rows)}
       ${pager(request, last ? `${path}?after=${last.line}` : null)}
     `,
   });
 }
 
-function fileFacts(request: HolderRequest, file: PayoutFileSummary): Html {
+function fileFacts(request: HolderRequest, file: PayoutFileSummary, nameOf: (recorded: string) => string): Html {
   const { t } = request;
   const states = Object.entries(file.states) as [Status, number][];
   const byAndAt = (by: string | null, at: Date | null) =>
-    by !== null && html`<bdi>${by}</bdi>, ${timeTag(request, at)}`;
+    by !== null && html`<bdi>${nameOf(by)}</bdi>, ${timeTag(request, at)}`;
   return facts([
     [t.state, file.waits_for_approval ? tag('warning', t.payouts.needsApproval) : progressOf(request, file)],
     [t.payouts.fileStates, states.map(([status, count]) => html`${statusTag(request, status, 'payout')} ${count} `)],

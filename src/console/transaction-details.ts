@@ -4,7 +4,6 @@ import { type Delivery, listDeliveries } from '../callbacks/resend.ts';
 import { findPayer, type Payer } from '../checkout/payers.ts';
 import { findReceiptText, type ReceiptText } from '../checkout/receipt-texts.ts';
 import { findActiveIntegration, type Integration, requireIntegration } from '../holders/integrations.ts';
-import { listTeam } from '../holders/members.ts';
 import { type LoggedRequest, listRequests } from '../holders/request-log.ts';
 import { type TransferLine, transfersOf } from '../ledger/reports.ts';
 import { findHolderLink, type PaymentLink } from '../links/links.ts';
@@ -19,6 +18,7 @@ import { listNotes, type TransactionNote } from '../payments/transaction-notes.t
 import { findTransaction, idFromRef, type Transaction } from '../payments/transactions.ts';
 import { Problem } from '../platform/errors.ts';
 import { type HolderRequest, paramOf, queryOf } from './console-request.ts';
+import { teamNames } from './team-names.ts';
 
 /** The API requests about a transaction that are shown: those logged within this time of its creation. */
 const REQUEST_WINDOW_MS = 60_000;
@@ -55,7 +55,7 @@ export type TransactionDetails = {
   /** The integration that it belongs to. */
   integration: Integration | null;
   /** Names of the team by e-mail address. */
-  names: ReadonlyMap<string, string>;
+  nameOf: (recorded: string) => string;
 };
 
 /** The transaction that the address names. */
@@ -113,13 +113,14 @@ export async function readTransactionDetails(request: HolderRequest): Promise<Tr
 
 type Around = Pick<
   TransactionDetails,
-  'notes' | 'receiptText' | 'retries' | 'retryFor' | 'link' | 'payer' | 'integration' | 'names'
+  'notes' | 'receiptText' | 'retries' | 'retryFor' | 'link' | 'payer' | 'integration' | 'nameOf'
 >;
 
 /** People, links and other transactions that this one has to do with. */
-async function readAround({ ctx, holder }: HolderRequest, transaction: Transaction): Promise<Around> {
+async function readAround(request: HolderRequest, transaction: Transaction): Promise<Around> {
+  const { ctx, holder } = request;
   const { id, link_id: linkId, integration_id: integrationId } = transaction;
-  const [notes, receiptText, retries, retryFor, link, payer, integration, team] = await Promise.all([
+  const [notes, receiptText, retries, retryFor, link, payer, integration, nameOf] = await Promise.all([
     listNotes(ctx.db, holder.id, id),
     transaction.status === 'success' ? findReceiptText(ctx.db, holder.id, id) : null,
     listRetriesOf(ctx.db, holder.id, id),
@@ -129,8 +130,7 @@ async function readAround({ ctx, holder }: HolderRequest, transaction: Transacti
     integrationId === null
       ? findActiveIntegration(ctx.db, holder.id)
       : requireIntegration(ctx.db, holder.id, integrationId),
-    listTeam(ctx.db, holder.id),
+    teamNames(request),
   ]);
-  const names = new Map(team.map((member) => [member.email, member.name]));
-  return { notes, receiptText, retries, retryFor, link, payer, integration, names };
+  return { notes, receiptText, retries, retryFor, link, payer, integration, nameOf };
 }

@@ -28,7 +28,7 @@ import { moneyCard } from './transaction-money.ts';
 import { noteForm } from './transaction-notes.ts';
 import { codeSamples } from './transaction-samples.ts';
 
-import { nameOf, timeline } from './transaction-timeline.ts';
+import { timeline } from './transaction-timeline.ts';
 
 const LIVE_SECONDS = 3;
 const STYLE = styleFile(new URL('./transaction.css', import.meta.url));
@@ -194,8 +194,8 @@ function furtherFacts(request: HolderRequest, details: TransactionDetails): [str
     [t.transaction.operatorReference, transaction.rail_reference && html`<code>${transaction.rail_reference}</code>`],
     [t.transaction.integration, transaction.integration_id === null ? null : integration?.title],
     [t.integrations.callbackUrl, transaction.callback_url],
-    [t.payouts.createdBy, order && nameOf(details, order.created_by)],
-    [t.payouts.approvedBy, order?.approved_by && nameOf(details, order.approved_by)],
+    [t.payouts.createdBy, order && details.nameOf(order.created_by)],
+    [t.payouts.approvedBy, order?.approved_by && details.nameOf(order.approved_by)],
     [t.created, timeTag(request, transaction.created_at)],
     [t.transaction.settled, timeTag(request, transaction.settled_at)],
   ];
@@ -207,8 +207,8 @@ function refundFacts(request: HolderRequest, refund: Refund, details: Transactio
     [t.refunds.collection, transactionPath(refund.collection_id)],
     [t.refunds.reasonGiven, refund.reason && html`<bdi>${refund.reason}</bdi>`],
     [t.refunds.sentAsPayout, refund.as_payout && t.yes],
-    [t.refunds.requestedBy, html`<bdi>${nameOf(details, refund.created_by)}</bdi>`],
-    [t.payouts.approvedBy, refund.approved_by && html`<bdi>${nameOf(details, refund.approved_by)}</bdi>`],
-    [t.refunds.cancelledBy, refund.cancelled_by && html`<bdi>${nameOf(details, refund.cancelled_by)}</bdi>`],
+    [t.refunds.requestedBy, html`<bdi>${details.nameOf(refund.created_by)}</bdi>`],
+    [t.payouts.approvedBy, refund.approved_by && html`<bdi>${details.nameOf(refund.approved_by)}</bdi>`],
+    [t.refunds.cancelledBy, refund.cancelled_by && html`<bdi>${details.nameOf(refund.cancelled_by)}</bdi>`],
   ];
 }

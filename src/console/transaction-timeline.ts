@@ -106,7 +106,7 @@ function creationEntries(request: HolderRequest, details: TransactionDetails): T
     entries.push({
       at: order.approved_at,
       tone: 'success',
-      title: t.transaction.approvedBy(nameOf(details, order.approved_by)),
+      title: t.transaction.approvedBy(details.nameOf(order.approved_by)),
     });
   return entries;
 }
@@ -114,7 +114,7 @@ function creationEntries(request: HolderRequest, details: TransactionDetails): T
 function creationTitle({ t }: HolderRequest, details: TransactionDetails): string {
   const { transaction, order, refund, retryFor } = details;
   const by = retryFor?.created_by ?? (order ?? refund)?.created_by;
-  if (by) return t.transaction.createdBy(nameOf(details, by));
+  if (by) return t.transaction.createdBy(details.nameOf(by));
   if (transaction.link_id) return t.transaction.createdFromLink;
   return transaction.integration_id ? t.transaction.createdByApi : t.transaction.createdInConsole;
 }
@@ -179,7 +179,7 @@ function refundEntries(request: HolderRequest, details: TransactionDetails): Tim
     `,
     body: html`
       <span class="muted">
-        ${t.refunds.requestedBy} <bdi>${nameOf(details, each.created_by)}</bdi>
+        ${t.refunds.requestedBy} <bdi>${details.nameOf(each.created_by)}</bdi>
       </span>${' '}${refundTag(request, each)}
     `,
   }));
@@ -250,7 +250,7 @@ function caseEntries({ t }: HolderRequest, details: TransactionDetails): Timelin
     const closed: TimelineEntry = {
       at: each.resolved_at,
       tone: 'success',
-      title: t.cases.resolvedBy(nameOf(details, each.resolved_by ?? '')),
+      title: t.cases.resolvedBy(details.nameOf(each.resolved_by ?? '')),
       body: html`<bdi class="muted">${each.resolution}</bdi>`,
     };
     return [opened, closed];
@@ -263,7 +263,7 @@ function peopleEntries({ t }: HolderRequest, details: TransactionDetails): Timel
     (note): TimelineEntry => ({
       at: note.created_at,
       tone: 'neutral',
-      title: t.transaction.noteBy(nameOf(details, note.created_by)),
+      title: t.transaction.noteBy(details.nameOf(note.created_by)),
       body: html`<bdi class="note">${note.body}</bdi>`,
     }),
   );
@@ -271,7 +271,7 @@ function peopleEntries({ t }: HolderRequest, details: TransactionDetails): Timel
     (retry): TimelineEntry => ({
       at: retry.created_at,
       tone: '',
-      title: t.transaction.retriedBy(nameOf(details, retry.created_by)),
+      title: t.transaction.retriedBy(details.nameOf(retry.created_by)),
       body:
         retry.transaction_id === null
           ? html`<a href="/console/links/${linkId({ id: retry.link_id ?? '' })}">${t.transaction.retryLink}</a>`
@@ -284,9 +284,4 @@ function peopleEntries({ t }: HolderRequest, details: TransactionDetails): Timel
     }),
   );
   return [...notes, ...retries];
-}
-
-/** The name of a person of the team; anybody else is who they were recorded as. */
-export function nameOf({ names }: Pick<TransactionDetails, 'names'>, recorded: string): string {
-  return names.get(recorded) ?? recorded;
 }

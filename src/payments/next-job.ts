@@ -35,6 +35,9 @@ type Subject = {
   refund: { order: { as_payout: boolean } } | null;
 };
 
+/** Who approved what a backup has as waiting, and what its operator knows: that is lost. Pages say it in their language. */
+export const BEFORE_RESTORE = 'somebody before the restore';
+
 const NOTHING: Plan = { next: null, cases: [] };
 
 /** Plans the next query, or a new submit where the operator certainly never received the reference. */
@@ -204,10 +207,10 @@ async function recordLostApprovals(tx: Tx, subjects: readonly Subject[], at: Dat
   const keys = TRANSACTION_KEYS.arrays(approved.map(({ row }) => row.id));
   for (const table of ['payout_orders', 'refund_orders'])
     await tx.query(
-      `update ${table} o set approval = 'approved', approved_by = 'somebody before the restore', approved_at = $3
+      `update ${table} o set approval = 'approved', approved_by = $4, approved_at = $3
        from ${TRANSACTION_KEYS.rows}
        where o.holder_id = input.holder_id and o.transaction_id = input.id and o.approval = 'waiting'`,
-      [...keys, at],
+      [...keys, at, BEFORE_RESTORE],
     );
 }
 

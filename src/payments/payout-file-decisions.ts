@@ -8,6 +8,7 @@ import { Problem } from '../platform/errors.ts';
 import { failpoint } from '../platform/failpoint.ts';
 import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
+import { BEFORE_RESTORE } from './next-job.ts';
 import { OrderRefusal } from './order-refusals.ts';
 import { applyOutcomes } from './outcomes.ts';
 import { payoutFileIdOf } from './payout-files.ts';
@@ -157,9 +158,9 @@ async function cancelOrders(
   // After a restore: somebody approved it after the backup, so it does not wait any more.
   else if (isWaiting)
     await tx.query(
-      `update payout_batches set approval = 'approved', approved_by = 'somebody before the restore', approved_at = $3
+      `update payout_batches set approval = 'approved', approved_by = $4, approved_at = $3
        where holder_id = $1 and id = $2`,
-      [holderId, id, at],
+      [holderId, id, at, BEFORE_RESTORE],
     );
   return { unsent, sent };
 }

@@ -184,6 +184,8 @@ export const common = {
     expired: 'Expired',
     reversed: 'Reversed',
   },
+  /** Who did something, where that is no person of the team. */
+  nobodyOfTheTeam: { commandLine: 'the command line', beforeRestore: 'somebody before the restore' },
   directions: { collection: 'Collection', payout: 'Payout', refund: 'Refund' },
   roles: { owner: 'Owner', developer: 'Developer', finance: 'Finance', viewer: 'Viewer' },
 };

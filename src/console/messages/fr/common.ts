@@ -188,6 +188,7 @@ export const common: CommonMessages = {
     expired: 'Expiré',
     reversed: 'Remboursé',
   },
+  nobodyOfTheTeam: { commandLine: 'la ligne de commande', beforeRestore: 'quelqu’un avant la restauration' },
   directions: { collection: 'Encaissement', payout: 'Virement', refund: 'Remboursement' },
   roles: { owner: 'Propriétaire', developer: 'Développeur', finance: 'Finances', viewer: 'Lecteur' },
 };

@@ -185,6 +185,7 @@ export const common: CommonMessages = {
     expired: 'Expirado',
     reversed: 'Estornado',
   },
+  nobodyOfTheTeam: { commandLine: 'linha de comandos', beforeRestore: 'alguém antes da reposição' },
   directions: { collection: 'Recebimento', payout: 'Envio', refund: 'Reembolso' },
   roles: { owner: 'Proprietário', developer: 'Programador', finance: 'Finanças', viewer: 'Leitor' },
 };

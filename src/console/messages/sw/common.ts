@@ -183,6 +183,10 @@ export const common: CommonMessages = {
     expired: 'Muda umeisha',
     reversed: 'Imerudishwa',
   },
+  nobodyOfTheTeam: {
+    commandLine: 'mtu kwenye mstari wa amri',
+    beforeRestore: 'mtu kabla ya kurejeshwa kwa nakala rudufu',
+  },
   directions: { collection: 'Kupokea pesa', payout: 'Kutuma pesa', refund: 'Kurudisha pesa' },
   roles: { owner: 'Mmiliki', developer: 'Msanidi', finance: 'Fedha', viewer: 'Mtazamaji' },
 };
