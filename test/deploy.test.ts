@@ -221,6 +221,14 @@ describe('systemd', () => {
     }
   });
 
+  test('the nightly verification reads the head that the service keeps in its folder', () => {
+    const folderOf = (unit: string) => {
+      const text = readFileSync(join(ROOT, 'deploy/systemd', unit), 'utf8');
+      return [/DATA_DIR=(\S+)/.exec(text)?.[1], /^StateDirectory=(\S+)/m.exec(text)?.[1]];
+    };
+    assert.deepEqual(folderOf('simbi-verify.service'), folderOf('simbi.service'));
+  });
+
   test('systemd takes the units', (t) => {
     const files = globSync('deploy/systemd/*', { cwd: ROOT }).map((unit) => {
       const name = basename(unit).replace('@.', '@api.');
