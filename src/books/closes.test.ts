@@ -228,6 +228,20 @@ describe('a day of a connection', () => {
     assert.deepEqual(await found(), []);
   });
 
+  test('a forgotten statement of one currency shows, also where lines of another one came', async () => {
+    const day = { ...FIRST, day: '2026-03-07' };
+    const collection = await books.collect({ fee: 0n });
+    await books.see(collection, paid(collection));
+    const refund = await books.refund(collection, null);
+    await books.see(refund, paid(refund));
+    await addStatement(base, 'kenya', [{ gross: 100n, receipt: 'KES-7', currency: 'KES', balance: 100n }]);
+    base.clock.advance(DAY_MS);
+    await assert.rejects(signClose(ctx, AMINA, day), /There is no line of a statement of quiet in UGX/);
+    const [last] = await listCloses(ctx.db, CONNECTION, 1);
+    await signClose(ctx, AMINA, { ...day, balance: last?.closing_theirs ?? 0n });
+    assert.deepEqual(await found(), []);
+  });
+
   test('the balance of a file is that of the day of its newest line; a line on the cut-off is of the day that begins', async () => {
     const monday = { ...FIRST, currency: 'KES' };
     const at = (time: string) => ({ occurredAt: new Date(time), currency: 'KES' });

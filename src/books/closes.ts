@@ -69,7 +69,7 @@ export async function prepareClose(ctx: Context, request: CloseRequest): Promise
   const { from, to } = (await openCalendar(ctx.db, connection)).spanOf(day);
   // A balance that a person read must follow from the day before: a statement that was forgotten shows.
   const mayBeEmpty = balance !== undefined && (await findPrevious(ctx.db, connection, currency)) !== null;
-  await reconcile(ctx, { connection, from, to, isWhole: true, mayBeEmpty });
+  await reconcile(ctx, { connection, from, to, isWhole: true, currency, mayBeEmpty });
   return await describeDay(ctx, ctx.db, request);
 }
 

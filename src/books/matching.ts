@@ -53,6 +53,8 @@ export type ReconcileRequest = {
   to: Date;
   /** A person says that the statement of the span is whole. Otherwise it reaches as far as its newest line. */
   isWhole?: boolean;
+  /** The currency of which the person says so. Left out: all. */
+  currency?: string;
   /** A person has read at the operator that its account did not move: what has no line has none. */
   mayBeEmpty?: boolean;
   onProgress?: (stage: string, rows: number) => void;
@@ -109,7 +111,7 @@ export async function reconcile(
   if (since) await matchLate(work, since);
   await matchOpen(work);
   await searchOpen(work);
-  if (request.isWhole && !request.mayBeEmpty) await requireStatement(work);
+  if (request.isWhole && !request.mayBeEmpty) await requireStatement(work, request.currency ?? null);
   await compareLines(work);
   await compareMoves(work);
   await comparePage(work, (tx) => compareFees(tx, connection, days, ctx.clock.now()));
@@ -158,18 +160,30 @@ export async function compareBreaks(
 }
 
 /** A span without any line has no statement: everything would be missing in it. */
-async function requireLines(reader: Reader, connection: string, span: CloseSpan): Promise<void> {
-  if (await hasLines(reader, connection, span)) return;
+async function requireLines(
+  reader: Reader,
+  connection: string,
+  span: CloseSpan,
+  currency: string | null = null,
+): Promise<void> {
+  if (await hasLines(reader, connection, span, currency)) return;
   const [from, to] = [span.from.toISOString(), span.to.toISOString()];
+  const named = currency === null ? connection : `${connection} in ${currency}`;
   throw new Problem('not_found', {
-    message: `There is no line of a statement of ${connection} from ${from} to ${to}. Import it first.`,
+    message: `There is no line of a statement of ${named} from ${from} to ${to}. Import it first.`,
   });
 }
 
-async function hasLines(reader: Reader, connection: string, { from, to }: CloseSpan): Promise<boolean> {
+async function hasLines(
+  reader: Reader,
+  connection: string,
+  { from, to }: CloseSpan,
+  currency: string | null,
+): Promise<boolean> {
   const rows = await reader.query(
-    'select from statement_lines where connection = $1 and occurred_at >= $2 and occurred_at < $3 limit 1',
-    [connection, from, to],
+    `select from statement_lines where connection = $1 and occurred_at >= $2 and occurred_at < $3
+       and ($4::text is null or currency = $4) limit 1`,
+    [connection, from, to, currency],
   );
   return rows.length > 0;
 }
@@ -178,15 +192,19 @@ async function hasLines(reader: Reader, connection: string, { from, to }: CloseS
  * On a day on which nothing moved at the operator there is no line, and our ledger may move all the same: the fees of the day before
  * are booked, its statement is applied. Only what no line explains says that the statement was forgotten.
  */
-async function requireStatement(work: Work): Promise<void> {
+async function requireStatement(work: Work, currency: string | null): Promise<void> {
   const { ctx, connection, span, days } = work;
-  if (await hasLines(ctx.db, connection, span)) return;
+  if (await hasLines(ctx.db, connection, span, currency)) return;
+  const isMissing = (each: WantedBreak) =>
+    each.kind === 'missing_with_them' &&
+    each.day >= days.first &&
+    each.day <= days.last &&
+    (currency === null || each.currency === currency);
   let after: ClearingPosition | null = null;
   do {
     const page: Awaited<ReturnType<typeof pageClearing>> = await pageClearing(ctx.db, connection, span, after, PAGE);
     const { found } = await findInGroups(work, page.transactionIds);
-    if (found.some(({ kind, day }) => kind === 'missing_with_them' && day >= days.first && day <= days.last))
-      await requireLines(ctx.db, connection, span);
+    if (found.some(isMissing)) await requireLines(ctx.db, connection, span, currency);
     after = page.last;
   } while (after !== null);
 }
