@@ -10,6 +10,7 @@ import { runCommand } from '../src/cli.ts';
 import { EXIT } from '../src/commands/terminal.ts';
 import { addStatement, CONNECTION } from './book-lines.ts';
 import { type Books, openBooks, paid } from './books.ts';
+import { addTwoPeople } from './decisions.ts';
 import { createTestContext, type TestContext } from './harness.ts';
 
 const DAY = '2026-03-02';
@@ -80,6 +81,23 @@ describe('commands of finance', () => {
     const unsigned = await command('close', CONNECTION, '--day', DAY, '--sign');
     assert.match(unsigned.messages, /Say who signs/);
     assert.match((await command('margin', '--from', DAY)).out, /quiet +MTN_MOMO_UGA +UGX +1 /);
+  });
+
+  test('a currency that cannot be closed is named, and the others are signed', async () => {
+    const lines = [
+      { gross: 100n, receipt: 'KES-1', currency: 'KES' },
+      { gross: 100n, receipt: 'UGX-1', currency: 'UGX', balance: 100n },
+    ];
+    await addStatement(ctx, 'pair', lines, 'pair');
+    const { first } = await addTwoPeople(ctx);
+    await ctx.db.query('update members set is_admin = true where id = $1', [first.actor.memberId]);
+    await command('reconcile', 'pair', '--day', DAY, '--dry-run');
+    const signed = await command('close', 'pair', '--day', DAY, '--sign', '--as', first.actor.name);
+    assert.match(signed.out, /pair, 2026-03-02, UGX.*Signed\./s);
+    assert.match(signed.messages, /KES: The day cannot be signed\. The statement names no closing balance/);
+    assert.notEqual(signed.code, EXIT.ok);
+    const again = await command('close', 'pair', '--day', DAY, '--currency', 'UGX', '--sign', '--as', first.actor.name);
+    assert.match(again.messages, /is closed already/);
   });
 
   test('a day without a statement is refused with a sentence', async () => {

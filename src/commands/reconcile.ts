@@ -12,6 +12,7 @@ import { type Reconciliation, reconcile } from '../books/matching.ts';
 import { type Actor, COMMAND_LINE, recordAudit } from '../holders/audit.ts';
 import { findMemberByEmail } from '../holders/members.ts';
 import type { Context } from '../platform/context.ts';
+import { Problem } from '../platform/errors.ts';
 import { isUuid } from '../platform/ids.ts';
 import { formatAmount } from '../platform/money.ts';
 import { addDays, isCalendarDay, isTimeZone, startOfDay } from '../platform/time-zones.ts';
@@ -143,18 +144,37 @@ export function closeCommand(command: Command, terminal: Terminal): void {
         if (options.balance !== undefined && currencies.length > 1)
           throw new CommandError('--balance needs --currency: the day has several.', EXIT.usage);
         const balance = options.balance === undefined ? undefined : requireAmount(options.balance, only ?? '');
-        const days: PreparedClose[] = [];
-        for (const currency of currencies)
-          days.push(...(await closeOne(ctx, options, { connection, currency, day, balance })));
+        const { days, failed } = await closeEach(ctx, options, { connection, day, balance }, currencies);
         const text =
           options.reopen === undefined ? days.flatMap((one) => closeLines(one, options.sign === true)) : ['Reopened.'];
-        print(terminal, options, days, text.join('\n'));
+        if (days.length > 0 || !failed) print(terminal, options, days, text.join('\n'));
+        if (failed) throw failed;
         if (days.some(({ problems }) => problems.length > 0)) process.exitCode = EXIT.error;
       });
     });
 }
 
 type CloseOne = { connection: string; currency: string; day: string; balance?: bigint | undefined };
+
+/** A currency that cannot be closed keeps none of the others back. `failed`: the first that cannot. */
+async function closeEach(
+  ctx: Context,
+  options: CloseOptions,
+  request: Omit<CloseOne, 'currency'>,
+  currencies: readonly string[],
+): Promise<{ days: PreparedClose[]; failed: Problem | null }> {
+  const days: PreparedClose[] = [];
+  let failed: Problem | null = null;
+  for (const currency of currencies) {
+    try {
+      days.push(...(await closeOne(ctx, options, { ...request, currency })));
+    } catch (error) {
+      if (!(error instanceof Problem) || currencies.length === 1) throw error;
+      failed ??= new Problem(error.code, { ...error.details, message: `${currency}: ${error.message}` });
+    }
+  }
+  return { days, failed };
+}
 
 async function closeOne(ctx: Context, options: CloseOptions, request: CloseOne): Promise<PreparedClose[]> {
   if (options.reopen !== undefined) {
