@@ -867,6 +867,23 @@ describe('beside a running gateway', () => {
     assert.deepEqual(removed, { folder: archive, months: [] });
   });
 
+  test('a name that is empty or too long: a sentence, and no stack', async () => {
+    const long = 'n'.repeat(300);
+    for (const args of [
+      ['holder', 'create', ' '],
+      ['holder', 'create', long],
+      ['integration', 'create', '1', ''],
+      ['integration', 'create', '1', long],
+    ]) {
+      const { code, messages } = await run(args, settings);
+      assert.equal(code, 2, `${args.join(' ')}: ${messages}`);
+      assert.match(messages, /^A (name|title) has 1 to 120 characters\.\n$/);
+    }
+    const { code, messages } = await run(['keys', 'backup-key', join(folder, long)], settings);
+    assert.equal(code, 1);
+    assert.match(messages, /n: The name is too long\. Choose a shorter one\.\n$/);
+  });
+
   test('what is named and does not exist: code 4', async () => {
     for (const args of [
       ['keys', 'retire', '99', '--yes'],
@@ -879,7 +896,10 @@ describe('beside a running gateway', () => {
       const { code, messages } = await run(args, settings);
       assert.equal(code, 4, `${args.join(' ')}: ${messages}`);
     }
-    assert.match((await run(['keys', 'retire', '99', '--yes'], settings)).messages, /There is no version 99\. List them/);
+    assert.match(
+      (await run(['keys', 'retire', '99', '--yes'], settings)).messages,
+      /There is no version 99\. List them/,
+    );
   });
 
   test('status, holder, token and admin: what --json prints', async () => {

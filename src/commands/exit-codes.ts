@@ -34,6 +34,7 @@ export function exitCodeFor(error: unknown): number | null {
 const SYSTEM_ERRORS: Readonly<Record<string, string>> = {
   ENOENT: 'There is no such file, or its folder does not exist.',
   ENOTDIR: 'A part of the path is not a folder.',
+  ENAMETOOLONG: 'The name is too long. Choose a shorter one.',
   EISDIR: 'It is a folder, not a file.',
   EACCES: 'This user may not use it. Check its owner and its rights.',
   EPERM: 'This user may not use it. Check its owner and its rights.',

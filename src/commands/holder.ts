@@ -27,6 +27,7 @@ import {
   parseId,
   parseLimit,
   print,
+  readName,
   requireAmount,
   requireEmail,
   type Terminal,
@@ -133,8 +134,9 @@ function addCreateCommand(group: Command, terminal: Terminal): void {
   ])
     .option('--owner <email>', 'e-mail of the owner, who gets a link')
     .option('--time-zone <name>', 'where its days begin at midnight, such as Africa/Nairobi')
-    .action(async (name: string, options: { json?: boolean; owner?: string; timeZone?: string }) => {
+    .action(async (text: string, options: { json?: boolean; owner?: string; timeZone?: string }) => {
       const { owner: email, timeZone } = options;
+      const name = readName(text, 'name');
       if (email !== undefined) requireEmail(email);
       if (timeZone !== undefined && !isTimeZone(timeZone))
         throw new CommandError(`"${timeZone}" is not a time zone. Use a name such as Africa/Nairobi.`, EXIT.usage);

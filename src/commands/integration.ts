@@ -20,6 +20,7 @@ import {
   EXIT,
   parseId,
   print,
+  readName,
   readOverlap,
   type Terminal,
   table,
@@ -66,7 +67,8 @@ function addCreate(group: Command, terminal: Terminal): void {
     'npx simbi integration create 3 "Web shop" --callback-url https://shop.example.org/paid',
   ])
     .option('--callback-url <url>', 'default URL for callbacks')
-    .action(async (holder: string, title: string, options: { json?: boolean; callbackUrl?: string }) => {
+    .action(async (holder: string, text: string, options: { json?: boolean; callbackUrl?: string }) => {
+      const title = readName(text, 'title');
       const made = await withContext(terminal, async (ctx) => {
         const found = await findHolder(ctx.db, parseId(holder));
         if (!found) throw new CommandError(`There is no holder ${holder}.`, EXIT.notFound);

@@ -9,6 +9,7 @@ import { readTypedAmount } from '../platform/typed-amounts.ts';
 
 const MAX_OVERLAP_SECONDS = 30 * 86_400;
 const MAX_INPUT_BYTES = 4 * 1024 * 1024;
+const MAX_NAME_CHARACTERS = 120;
 
 /** Documented in the help. Scripts depend on these numbers. */
 export const EXIT = {
@@ -174,6 +175,14 @@ export function readTime(text: string): Date {
   if (Number.isNaN(time.getTime()) || !/(Z|[+-]\d{2}:?\d{2})$/.test(text))
     throw new InvalidArgumentError('Give a time with its zone, for instance 2026-03-02T00:00:00Z.');
   return time;
+}
+
+/** A name or title as people give it. The tables have the same limit. */
+export function readName(text: string, what: 'name' | 'title'): string {
+  const name = text.trim();
+  if (name === '' || Array.from(name).length > MAX_NAME_CHARACTERS)
+    throw new CommandError(`A ${what} has 1 to ${MAX_NAME_CHARACTERS} characters.`, EXIT.usage);
+  return name;
 }
 
 /** The id of an argument. */
