@@ -4,6 +4,7 @@
 import { columns } from '../platform/columns.ts';
 import type { Statement, Tx } from '../platform/db.ts';
 import { byHolder, inTurns, queryByHolder } from '../platform/one-holder.ts';
+import type { RowPlace } from '../platform/row-places.ts';
 import {
   type AccountRef,
   accountKey,
@@ -52,7 +53,8 @@ const LOCK_ACCOUNTS = byHolder(
     for no key update of a`,
 );
 
-type PlacedAccount = AccountRef & { readonly place: string | null };
+/** `place` null: this process has not seen it. */
+type PlacedAccount = AccountRef & { readonly id: bigint; readonly place: string | null };
 
 const PLACED = columns<PlacedAccount>(1, {
   holder_id: ['bigint', (ref) => ref.holderId],
@@ -82,8 +84,9 @@ export async function lockAccounts(tx: Tx, refs: Iterable<AccountRef>, at: Date)
   const wanted = [...byKey.values()];
   const beside = wanted.flatMap((ref) => (ref.kind === 'wallet_available' ? besideWallet(ref) : []));
   if (tx.isDistributed?.()) await createMissing(tx, wanted, at);
+  const placed = await findPlaces(tx, wanted);
   // Sent together: the database begins the second statement when the first has its locks.
-  const [found, lockedBeside] = await Promise.allSettled([selectLocked(tx, wanted), lockBeside(tx, beside)]);
+  const [found, lockedBeside] = await Promise.allSettled([selectLocked(tx, wanted, placed), lockBeside(tx, beside)]);
   // In this order: after a statement that failed the next one is told only that the transaction is over.
   if (found.status === 'rejected') throw found.reason;
   if (lockedBeside.status === 'rejected') throw lockedBeside.reason;
@@ -103,7 +106,7 @@ async function createMissing(tx: Tx, wanted: AccountRef[], at: Date): Promise<vo
 /** The first posting of a holder or a rail. What is beside wallets is locked already: a deadlock is possible here, and tried again. */
 async function createAndLock(tx: Tx, wanted: AccountRef[], at: Date): Promise<LockedRow[]> {
   await createAccounts(tx, wanted, at);
-  const rows = await selectLocked(tx, wanted);
+  const rows = await selectLocked(tx, wanted, await findPlaces(tx, wanted));
   if (rows.length < wanted.length) throw new Error('a ledger account that was just created is missing');
   return rows;
 }
@@ -146,8 +149,7 @@ export async function createBeside(tx: Tx, beside: AccountRef[], at: Date): Prom
 }
 
 /** None where one of them does not exist. */
-async function selectLocked(tx: Tx, wanted: AccountRef[]): Promise<LockedRow[]> {
-  const placed = tx.isDistributed?.() ? [] : placesOf(tx, wanted);
+async function selectLocked(tx: Tx, wanted: AccountRef[], placed: PlacedAccount[]): Promise<LockedRow[]> {
   // Those that this process has seen exist; otherwise nothing may be locked before it is known that all of them do.
   if (placed.length > 0 && placed.every(({ place }) => place !== null)) {
     const rows = await lockPlaced(tx, placed);
@@ -161,14 +163,41 @@ function lockPlaced(tx: Tx, placed: readonly PlacedAccount[]): Promise<LockedRow
   return tx.query<LockedRow>(LOCK_PLACED_ACCOUNTS, PLACED.arrays(placed));
 }
 
-/** In the order in which they are locked: that of (holder, id). */
+// Reads only: what it finds is locked where it was found, in its turn.
+const FIND_ACCOUNTS: Statement = {
+  name: 'ledger_find_accounts',
+  text: `select a.id, a.key, a.place::text from ${WANTED.rows} cross join lateral (
+      select a.id, a.key, a.ctid as place from ledger_accounts a where a.holder_id = input.holder_id and a.key = input.key limit 1
+    ) as a`,
+};
+
+/**
+ * Where the accounts are. Some that this process has not seen are looked up, so that the others need not be: a wallet with many
+ * payments may be among them. None of them seen: they are as quickly locked by their keys. None at all on several servers.
+ */
+async function findPlaces(tx: Tx, wanted: readonly AccountRef[]): Promise<PlacedAccount[]> {
+  if (tx.isDistributed?.()) return [];
+  const placed = placesOf(tx, wanted);
+  const unseen = placed.filter(({ place }) => place === null);
+  if (unseen.length === 0 || unseen.length === placed.length) return placed;
+  const rows = await tx.query<RowPlace & { key: string }>(FIND_ACCOUNTS, WANTED.arrays(unseen));
+  const found = new Map(rows.map(({ key, id, place }) => [key, { id, place }]));
+  return inLockOrder(placed.map((account) => ({ ...account, ...found.get(accountKey(account)) })));
+}
+
+/** As far as this process has seen them. */
 function placesOf(tx: Tx, wanted: readonly AccountRef[]): PlacedAccount[] {
-  return wanted
-    .map((ref) => {
+  return inLockOrder(
+    wanted.map((ref) => {
       const { id = 0n, place = null } = tx.places?.find(accountKey(ref)) ?? {};
       return { ...ref, id, place };
-    })
-    .sort((left, right) => compare(left.holderId, right.holderId) || compare(left.id, right.id));
+    }),
+  );
+}
+
+/** That of (holder, id). */
+function inLockOrder(accounts: PlacedAccount[]): PlacedAccount[] {
+  return accounts.sort((left, right) => compare(left.holderId, right.holderId) || compare(left.id, right.id));
 }
 
 function compare(left: bigint, right: bigint): number {
