@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -863,6 +863,10 @@ describe('beside a running gateway', () => {
     assert.equal((await run(['archive', 'write', archive, '--before', 'yesterday'], settings)).code, 2);
     assert.equal((await run(['archive', 'verify', archive], settings)).code, 1);
     assert.equal((await run(['archive', 'remove', archive, '--before', '2024-01'], settings)).code, 2);
+    const typo = await run(['archive', 'remove', `${archive}s`, '--before', '2024-01', '--yes'], settings);
+    assert.equal(typo.code, 1, 'who mistyped a folder must not believe that nothing is left to remove');
+    assert.match(typo.messages, /has no archive/);
+    mkdirSync(join(archive, '2999-01'), { recursive: true });
     const removed = await simbiJson(0, 'archive', 'remove', archive, '--before', '2024-01', '--yes');
     assert.deepEqual(removed, { folder: archive, months: [] });
   });

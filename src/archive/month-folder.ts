@@ -67,6 +67,14 @@ export async function listArchive(archive: string): Promise<{ months: Month[]; u
   };
 }
 
+/** The same of a folder that must have some: a mistyped one has nothing, and would look as if nothing were left to do. */
+export async function requireArchive(archive: string): Promise<{ months: Month[]; unfinished: string[] }> {
+  const found = await listArchive(archive);
+  if (found.months.length === 0 && found.unfinished.length === 0)
+    throw new ArchiveError(`${archive} has no archive: there is no folder of a month in it.`);
+  return found;
+}
+
 /** The manifest of a month, and its hash, which the audit log has. */
 export async function readManifest(archive: string, month: Month): Promise<{ manifest: Manifest; sha256: string }> {
   const path = join(month.name, MANIFEST);

@@ -6,7 +6,7 @@ import { evidenceUpTo, findArchivedMonth, removeArchivedEvidence } from '../paym
 import { beginCopy, connectForCopy } from '../platform/copy-connection.ts';
 import type { Database } from '../platform/db.ts';
 import type { Month } from '../platform/months.ts';
-import { ArchiveError, fileName, listArchive, type Manifest } from './month-folder.ts';
+import { ArchiveError, fileName, type Manifest, requireArchive } from './month-folder.ts';
 import { requireIntactMonth } from './verify.ts';
 import { contentOf } from './write.ts';
 
@@ -25,7 +25,7 @@ export type RemovedMonth = { month: string; removed: bigint; kept: bigint };
 
 /** Removes what the archive has, month by month. A month that was removed before is left out. */
 export async function removeArchived(options: RemoveOptions): Promise<RemovedMonth[]> {
-  const months = (await listArchive(options.folder)).months.filter(({ to }) => to <= options.before);
+  const months = (await requireArchive(options.folder)).months.filter(({ to }) => to <= options.before);
   const removed: RemovedMonth[] = [];
   for (const month of months) {
     if (await findArchivedMonth(options.owner, month.from)) continue;

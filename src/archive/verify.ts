@@ -8,11 +8,11 @@ import {
   ArchiveError,
   fileName,
   folderOf,
-  listArchive,
   MANIFEST,
   type Manifest,
   readFacts,
   readManifest,
+  requireArchive,
 } from './month-folder.ts';
 
 export type VerifiedMonth = { month: string; rows: number; manifest_sha256: string };
@@ -26,9 +26,7 @@ export async function verifyArchive(
   archive: string,
   onFile: (path: string) => void = () => undefined,
 ): Promise<ArchiveVerification> {
-  const { months, unfinished } = await listArchive(archive);
-  if (months.length === 0 && unfinished.length === 0)
-    throw new ArchiveError(`${archive} has no archive: there is no folder of a month in it.`);
+  const { months, unfinished } = await requireArchive(archive);
   const verified: VerifiedMonth[] = [];
   const problems = unfinished.map((name) => `${name} was not finished. Write the archive again.`);
   for (const month of months) {
