@@ -18,8 +18,10 @@ import {
   openRequest,
   requireActive,
   requireOwnForm,
+  requireShownHolder,
 } from './console-request.ts';
 import { createConsoleServices, type GatewayServices } from './console-services.ts';
+import { ownFields } from './form-components.ts';
 import { BUILDERS } from './route.ts';
 import { writeSamples } from './samples.ts';
 
@@ -55,7 +57,7 @@ export function createDeveloperAccess(app: HttpServer, gateway: GatewayServices)
 }
 
 async function describeDeveloper(app: HttpServer, request: ConsoleRequest) {
-  const { role, session, csrf } = request;
+  const { role, session } = request;
   if (!session || !role || !BUILDERS.includes(role)) return null;
   const integration = await findIntegration(request);
   const secretKey = integration && secretOf(integration);
@@ -70,9 +72,10 @@ async function describeDeveloper(app: HttpServer, request: ConsoleRequest) {
       secretKey: isShown ? secretKey : null,
       callbackSecret: isShown ? (integration.callbackSecrets[0] ?? null) : null,
     },
-    csrf,
+    formFields: ownFields(request),
     requireOwnForm() {
       requireOwnForm(request);
+      requireShownHolder(request);
       requireActive(request);
     },
     send: (call: Call) => send(app, request, keys, call),

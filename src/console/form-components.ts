@@ -115,7 +115,7 @@ export function dangerForm(
 }
 
 /** Every form that changes something carries the token of its session, and the holder that it was shown for. */
-function ownFields({ csrf, holder }: ConsoleRequest): Html {
+export function ownFields({ csrf, holder }: ConsoleRequest): Html {
   return html`
     <input type="hidden" name="csrf" value="${csrf}">
     ${holder && html`<input type="hidden" name="${SHOWN_FOR}" value="${String(holder.id)}">`}

@@ -6,6 +6,7 @@ import { addPerson, type Person, signIn, visitor } from '../../test/console-harn
 import { createTestGateway, type TestGateway } from '../../test/gateway.ts';
 import { createShop, type Shop } from '../../test/shop.ts';
 import { COMMAND_LINE } from '../holders/audit.ts';
+import { addMember } from '../holders/members.ts';
 import { setPassword } from '../holders/passwords.ts';
 import { html, printHtml } from '../platform/html.ts';
 import { listContents, listPages } from './contents.ts';
@@ -94,6 +95,22 @@ describe('keys in the examples', () => {
     );
     for (let sent = 0; sent < 10; sent++) await owner.post(PAGE, form);
     assert.match((await owner.post(PAGE, form)).text, /role="alert">Too many requests/);
+  });
+
+  test('a form that was shown for another account is not sent', async () => {
+    const other = await createShop(gateway.ctx, 'Boutique Teranga');
+    const person = await addPerson(gateway, shop.holderId, 'developer', 'two@example.org');
+    const { email, name } = person.member;
+    await addMember(gateway.ctx, COMMAND_LINE, { email, name, holderId: other.holderId, role: 'developer' });
+    const form = (await person.get(PAGE)).text.split('<form').find((each) => each.includes(`value="${COLLECT}"`)) ?? '';
+    const hidden = [...form.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g)];
+    const fields = Object.fromEntries(hidden.map(([, field = '', value = '']) => [field, value]));
+    assert.equal((await person.post('/console/switch', { holder: String(other.holderId) })).status, 303);
+    const sent = await person.post(PAGE, { ...fields, body: JSON.stringify(PAYMENT) });
+    assert.equal(sent.status, 400);
+    assert.match(sent.text, /role="alert">[^<]*Boutique Teranga/);
+    const made = await gateway.ctx.db.query('select from transactions where holder_id = $1', [other.holderId]);
+    assert.equal(made.length, 0);
   });
 
   test('pictures are served and kept for a day; one that is not there is not found', async () => {

@@ -26,9 +26,9 @@ export type TriedAnswer = {
 export type Developer = {
   id: string;
   keys: DeveloperKeys;
-  /** Goes into every form of this person. */
-  csrf: string;
-  /** Refuses a form that another site sent, or that belongs to somebody else. */
+  /** Hidden fields of every form: whose it is, and for which account it was shown. */
+  formFields: Html;
+  /** Refuses a form that another site sent, or that belongs to somebody else or to another account of the same person. */
   requireOwnForm(): void;
   send(call: TriedCall): Promise<TriedAnswer>;
 };

@@ -30,7 +30,7 @@ export function tryBox(entry: OperationEntry, developer: Developer, trial: Trial
     <details class="try" id="${id}"${own && html` open`}>
       <summary>Try it</summary>
       <form method="post" action="#${id}">
-        <input type="hidden" name="csrf" value="${developer.csrf}">
+        ${developer.formFields}
         <input type="hidden" name="operation" value="${name}">
         ${fieldsOf(entry).map((parameter) => parameterField(id, parameter, own))}
         ${bodyField(entry, own)}
