@@ -50,6 +50,25 @@ test('a link with any amount is made only when it was chosen', async () => {
   assert.ok(open.reusable);
 });
 
+test('a form that is sent twice makes one link, also after an error was corrected', async () => {
+  const count = async () => (await countLinks(gateway.ctx.db, shop.holderId, gateway.ctx.clock.now())).all;
+  const onceOf = ({ text }: { text: string }) => /name="once" value="([^"]+)"/.exec(text)?.[1] ?? '';
+  const once = onceOf(await owner.get('/console/links/new'));
+  const wrong = await owner.post('/console/links', { ...BASKET, amount: '', once });
+  assert.equal(onceOf(wrong), once);
+  assert.notEqual(once, '');
+  const before = await count();
+  const answers = await Promise.all([1, 2].map(() => owner.post('/console/links', { ...BASKET, once })));
+  assert.deepEqual(answers.map(({ location }) => (location ?? '').replace(/pl_\w+/, 'pl_')).sort(), [
+    '/console/links/pl_?done=linkCreated',
+    '/console/links?done=formAlreadySent',
+  ]);
+  assert.equal(await count(), before + 1);
+  const next = onceOf(await owner.get('/console/links/new'));
+  assert.equal((await owner.post('/console/links', { ...BASKET, once: next })).status, 303);
+  assert.equal(await count(), before + 2);
+});
+
 test('an amount that nobody takes has one sentence, once', async () => {
   const whole = await owner.post('/console/links', { ...BASKET, amount: '12.50' });
   assert.deepEqual(errorsOf(whole.text), []);

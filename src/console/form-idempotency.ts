@@ -1,5 +1,6 @@
-// Forms that move money carry an id of their own: however often one is sent (a double click, Reload, a lost answer), it
-// counts once, over all processes. The id is spent in the transaction of what the form does: if that fails, so does this.
+// Forms that move money, or make what can be paid, carry an id of their own: however often one is sent (a double click,
+// Reload, a lost answer), it counts once, over all processes. The id is spent in the transaction of what the form does: if
+// that fails, so does this.
 
 import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';

@@ -14,6 +14,7 @@ import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { zoneOf } from './components.ts';
 import { fieldOf, type HolderRequest, money } from './console-request.ts';
 import { type FormField, form, formField } from './form-components.ts';
+import { onceField } from './form-idempotency.ts';
 import { countryName } from './names.ts';
 
 export const LINK_STYLE = styleFile(new URL('./links.css', import.meta.url));
@@ -115,6 +116,8 @@ export function linkForm(request: HolderRequest, options: LinkFormOptions): Html
           ${logoField(request, errors?.logo, value('logo'), changed)}
         </details>
       `,
+      // A change can be made twice; a link that is made twice can be paid twice.
+      !isChange && onceField(request.ctx, fieldOf(request, 'once', 40)),
     ],
     submit: options.submit,
   });

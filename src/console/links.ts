@@ -22,8 +22,9 @@ import { type Html, html } from '../platform/html.ts';
 import { type Choice, chips, dataTable, emptyState, who } from '../ui/components.ts';
 import { icon } from '../ui/icons.ts';
 import { pager, timeTag } from './components.ts';
-import { type HolderRequest, money, paramOf, queryOf } from './console-request.ts';
+import { fieldOf, type HolderRequest, money, paramOf, queryOf } from './console-request.ts';
 import { exportButton } from './csv-export.ts';
+import { FormUsedError, useForm } from './form-idempotency.ts';
 import { redirect, renderPage } from './layout.ts';
 import { changeFromForm, editPage } from './link-edit.ts';
 import {
@@ -201,15 +202,15 @@ async function create(request: HolderRequest): Promise<FastifyReply> {
         redirectHosts: integration?.redirectHosts ?? [],
       },
       reading.params,
-      (tx, made) =>
-        recordAudit(
-          tx,
-          { holderId: holder.id, actor, action: 'payment_link.created', subject: linkId(made) },
-          ctx.clock.now(),
-        ),
+      async (tx, made) => {
+        await useForm(tx, ctx, holder.id, fieldOf(request, 'once', 40));
+        const created = { holderId: holder.id, actor, action: 'payment_link.created', subject: linkId(made) } as const;
+        await recordAudit(tx, created, ctx.clock.now());
+      },
     );
     return redirect(request, `/console/links/${linkId(link)}`, 'linkCreated');
   } catch (error) {
+    if (error instanceof FormUsedError) return redirect(request, '/console/links', 'formAlreadySent');
     if (error instanceof Problem && error.details.errors)
       return newPage(request, formErrors(request, error.details.errors));
     throw error;
