@@ -10,7 +10,6 @@ import { field, formOf, refuseForeignForm } from '../platform/forms.ts';
 import { type Html, html } from '../platform/html.ts';
 import { addressOf } from '../platform/http.ts';
 import { chooseLocale, type PayerLocale } from './language.ts';
-import type { NoticeTone } from './layout.ts';
 import type { Params, Query } from './link-view.ts';
 import { findReceipt, normaliseReceiptCode } from './receipt-codes.ts';
 import { canMailReceipt, mailReceipt } from './receipt-mails.ts';
@@ -18,22 +17,44 @@ import { canMailReceipt, mailReceipt } from './receipt-mails.ts';
 /** What the address says about the mail that was asked for. */
 const RESULTS = ['sent', 'wrong', 'limited'] as const;
 type MailResult = (typeof RESULTS)[number];
-const TONES: Record<MailResult, NoticeTone> = { sent: 'success', wrong: 'error', limited: 'warning' };
 
-/** Empty, also where the payer's address is known: others open these pages too. */
+/** `typed`: what was no address, for the form to show again. */
+export type AskedMail = { result: MailResult; typed: string };
+
+const PURPOSE = 'receipt mail';
+const MAX_SEALED_CHARACTERS = 1_000;
+
+/** What the address of the receipt says. What was typed is sealed in it, as in the payment form: no log has it. */
+export async function readAskedMail(ctx: PaymentsContext, code: string, query: unknown): Promise<AskedMail | null> {
+  const { mail, d } = query as Query;
+  const result = RESULTS.find((each) => each === mail);
+  if (!result) return null;
+  if (result !== 'wrong' || typeof d !== 'string' || d.length > MAX_SEALED_CHARACTERS) return { result, typed: '' };
+  try {
+    return { result, typed: await ctx.vault.open(Buffer.from(d, 'base64url'), `${PURPOSE} ${code}`) };
+  } catch {
+    return { result, typed: '' };
+  }
+}
+
+/** Empty, also where the payer's address is known: others open these pages too. Open, with what was typed, when that was wrong. */
 export function mailForm(
   ctx: PaymentsContext,
   { t, asked, language }: PayerLocale,
   { transaction, code }: { transaction: Transaction; code: string },
+  mail: AskedMail | null = null,
 ): Html | false {
   if (!canMailReceipt(ctx, transaction)) return false;
+  const isWrong = mail?.result === 'wrong';
   return html`
-    <details class="no-print">
+    <details class="no-print"${isWrong && html` open`}>
       <summary>${t.receiptMail}</summary>
       <form method="post" action="/r/${code}/mail${asked && `?lang=${language}`}">
         <div class="field">
           <label for="email">${t.email}</label>
-          <input id="email" name="email" type="email" autocomplete="email" maxlength="${MAX_EMAIL_CHARACTERS}" required>
+          <input id="email" name="email" type="email" autocomplete="email" maxlength="${MAX_EMAIL_CHARACTERS}" required
+            value="${mail?.typed ?? ''}"${isWrong && html` aria-describedby="email-error" aria-invalid="true"`}>
+          ${isWrong && html`<p class="field-error" id="email-error">${t.emailWrong}</p>`}
         </div>
         <button class="secondary">${t.receiptMailSend}</button>
       </form>
@@ -42,11 +63,17 @@ export function mailForm(
 }
 
 /** How sending it went, above the receipt. */
-export function mailNotice({ t }: PayerLocale, query: unknown): Html | false {
-  const result = RESULTS.find((each) => each === (query as Query).mail);
-  if (!result) return false;
-  const texts = { sent: t.receiptMailSent, wrong: t.emailWrong, limited: t.receiptMailLimited };
-  return html`<p class="notice ${TONES[result]}" role="status">${texts[result]}</p>`;
+export function mailNotice({ t }: PayerLocale, mail: AskedMail | null): Html | false {
+  switch (mail?.result) {
+    case 'sent':
+      return html`<p class="notice success" role="status">${t.receiptMailSent}</p>`;
+    case 'wrong':
+      return html`<p class="notice error" role="alert"><a href="#email">${t.emailWrong}</a></p>`;
+    case 'limited':
+      return html`<p class="notice warning" role="status">${t.receiptMailLimited}</p>`;
+    case undefined:
+      return false;
+  }
 }
 
 export async function sendReceiptMail(
@@ -62,11 +89,14 @@ export async function sendReceiptMail(
   const country = ctx.catalog.linkCountries.get(transaction.country_id)?.country ?? null;
   const locale = chooseLocale(request, reply, country);
   const email = field(formOf(request), 'email', MAX_EMAIL_CHARACTERS + 1);
+  const code = normaliseReceiptCode(typed) ?? '';
+  const result = await send(ctx, { transaction, email, address: addressOf(request), locale });
   const query = new URLSearchParams({
     ...(locale.asked ? { lang: locale.language } : {}),
-    mail: await send(ctx, { transaction, email, address: addressOf(request), locale }),
+    mail: result,
+    ...(result === 'wrong' ? { d: ctx.vault.seal(email, `${PURPOSE} ${code}`).toString('base64url') } : {}),
   });
-  return reply.redirect(`/r/${normaliseReceiptCode(typed)}?${query.toString()}`, 303);
+  return reply.redirect(`/r/${code}?${query.toString()}`, 303);
 }
 
 async function send(ctx: PaymentsContext, order: Required<Parameters<typeof mailReceipt>[1]>): Promise<MailResult> {

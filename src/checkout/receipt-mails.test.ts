@@ -84,11 +84,32 @@ describe('a receipt by e-mail', () => {
   test('a wrong address, a form of another site and a receipt that is not paid send nothing', async () => {
     const { receipt } = await pay({}, '0712346000');
     for (const email of ['nobody', 'a\u0001b@example.org', 'a@example\u007f.org'])
-      assert.equal((await post(`${receipt}/mail`, { email })).headers.location, `${receipt}?mail=wrong`);
+      assert.match(String((await post(`${receipt}/mail`, { email })).headers.location), /\?mail=wrong&/);
     const foreign = await post(`${receipt}/mail`, { email: 'a@example.org' }, { 'sec-fetch-site': 'cross-site' });
     assert.equal(foreign.statusCode, 403);
     assert.equal((await post('/r/AAAAA-AAAAA-AAAA/mail', { email: 'a@example.org' })).statusCode, 404);
     assert.deepEqual(await receive(), []);
+  });
+
+  test('a mistyped address stands in the open form with what is wrong beside it, and in no address or log', async () => {
+    const { receipt } = await pay({}, '0712343000');
+    const typed = 'wanjiku<at>example.org';
+    const location = String((await post(`${receipt}/mail?lang=fr`, { email: typed })).headers.location);
+    assert.ok(location.startsWith(`${receipt}?lang=fr&mail=wrong&`) && !/wanjiku/i.test(location), location);
+    const { body } = await get(location);
+    const form = /<details[\s\S]*?<\/details>/.exec(body)?.[0] ?? '';
+    assert.match(form, /^<details class="no-print" open>/);
+    assert.match(
+      form,
+      /value="wanjiku&#60;at&#62;example\.org"[^>]*aria-describedby="email-error" aria-invalid="true"/,
+    );
+    assert.match(form, /<p class="field-error" id="email-error">Saisissez une adresse e-mail complète\./);
+    assert.match(body, /<title>Erreur\u00a0: /);
+    assert.match(body, /role="alert"><a href="#email">Saisissez/);
+    // Of another receipt, or changed: nothing is shown.
+    const other = await pay({}, '0712342000');
+    assert.match((await get(location.replace(receipt, other.receipt))).body, /name="email"[^>]* value=""/);
+    assert.match((await get(`${receipt}?mail=wrong&d=x`)).body, /name="email"[^>]* value=""/);
   });
 
   test('few mails leave for one receipt, and few for one mailbox', async () => {

@@ -6,6 +6,7 @@ import { linkQrSvg } from '../links/qr.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import { readTransactions, type Transaction } from '../payments/transactions.ts';
 import { shownBrand } from '../platform/config.ts';
+import { withColon } from '../platform/french-spaces.ts';
 import { type Html, type HtmlPage, html, scriptFile, sendPage, styleFile, trusted } from '../platform/html.ts';
 import { chooseLocale } from './language.ts';
 import { businessHead, type CheckoutLayout, facts, layoutPage, total } from './layout.ts';
@@ -13,7 +14,7 @@ import { messagePage } from './message-page.ts';
 import type { CheckoutMessages } from './messages.ts';
 import { showName } from './names.ts';
 import { findReceipt, normaliseReceiptCode } from './receipt-codes.ts';
-import { mailForm, mailNotice } from './receipt-mail-form.ts';
+import { type AskedMail, mailForm, mailNotice, readAskedMail } from './receipt-mail-form.ts';
 import { type Receipt, readReceipt, receiptFacts } from './receipts.ts';
 
 const STYLE = styleFile(new URL('./receipt.css', import.meta.url));
@@ -41,7 +42,11 @@ export async function showReceipt(
   const status = receipt?.transaction.status;
   if (!receipt || (status !== 'success' && status !== 'reversed'))
     return sendPage(request, reply, unknownReceiptPage(layout));
-  return sendPage(request, reply, receiptPage(ctx, layout, receipt, mailNotice(locale, request.query)));
+  return sendPage(
+    request,
+    reply,
+    receiptPage(ctx, layout, receipt, await readAskedMail(ctx, receipt.code, request.query)),
+  );
 }
 
 /** For a code that we never gave out. */
@@ -50,16 +55,17 @@ function unknownReceiptPage(layout: CheckoutLayout): HtmlPage {
   return messagePage(layout, { title: t.receiptUnknownTitle, text: t.receiptUnknown, status: 404 });
 }
 
-function receiptPage(ctx: PaymentsContext, layout: CheckoutLayout, receipt: Receipt, notice: Html | false): HtmlPage {
+function receiptPage(ctx: PaymentsContext, layout: CheckoutLayout, receipt: Receipt, mail: AskedMail | null): HtmlPage {
   const { t, money } = layout.locale;
   const { transaction, link, business, code, url } = receipt;
   const isTest = ctx.config.mode === 'sandbox';
   const amount = money(transaction.amount, transaction.currency);
+  const title = `${isTest ? 'TEST – ' : ''}${t.receiptTitle} ${code}`;
   const page = layoutPage(layout, {
-    title: `${isTest ? 'TEST – ' : ''}${t.receiptTitle} ${code}`,
+    title: mail?.result === 'wrong' ? `${withColon(layout.locale, t.errorTitle)} ${title}` : title,
     script: false,
     body: html`
-      ${notice}
+      ${mailNotice(layout.locale, mail)}
       ${businessHead(link, business)}
       <div class="card">
         <h1>${t.receiptTitle}${isTest && html` <strong class="test">TEST</strong>`}</h1>
@@ -71,7 +77,7 @@ function receiptPage(ctx: PaymentsContext, layout: CheckoutLayout, receipt: Rece
           <p class="muted">${t.receiptCheck}<br>${url}</p>
         </div>
         ${shareLinks(t, code, url, t.receiptShareText(amount, business, url))}
-        ${mailForm(ctx, layout.locale, receipt)}
+        ${mailForm(ctx, layout.locale, receipt, mail)}
       </div>
     `,
   });

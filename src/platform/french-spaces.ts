@@ -13,3 +13,8 @@ function spaced(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, spaced(inner)]));
 }
+
+/** A label with its colon: "Reserved:", and in French "Réservé :". */
+export function withColon({ language }: { language: string }, label: string): string {
+  return language === 'fr' ? `${label}\u00a0:` : `${label}:`;
+}
