@@ -1,4 +1,4 @@
-// The texts of a catalogue of messages, with the values of its functions marked.
+// The texts of a catalogue of messages, with the values of its functions marked; and the texts of a page.
 
 const FACT_NAMES = 'action amount by connection day email failed holder key name payouts role succeeded to url'.split(
   ' ',
@@ -20,4 +20,17 @@ export function allTexts(value: unknown, path = ''): [path: string, text: string
   if (typeof value === 'string') return [[path, value]];
   if (typeof value === 'function') return allTexts((value as (...given: unknown[]) => unknown)(...MARKS), path);
   return Object.entries(value as Record<string, unknown>).flatMap(([key, inner]) => allTexts(inner, `${path}.${key}`));
+}
+
+/** What people read or hear of a page: text, and the attributes that hold some. */
+export function visibleText(page: string): string {
+  return page
+    .replace(/<(script|style|pre|code)\b[\s\S]*?<\/\1>/g, ' ')
+    .replace(/<[^>]*?(?:aria-label|title|placeholder)="([^"]*)"[^>]*>|<[^>]+>/g, ' $1 ')
+    .replace(/&#(\d+);/g, (_, number: string) => String.fromCodePoint(Number(number)));
+}
+
+/** Where a French page has a sign without the no-break space before it, with some words around. */
+export function missingFrenchSpaces(page: string): string[] {
+  return visibleText(page).match(/(?:\S+ )?\S*[\p{L}\d)’»] ?[:;!?»](?=\s)|« \S+/gu) ?? [];
 }

@@ -6,6 +6,7 @@ import type { PaymentsContext } from '../payments/context.ts';
 import type { PayerStep } from '../payments/payer-steps.ts';
 import { VERIFICATION_MS } from '../payments/states.ts';
 import { refOf, type Transaction } from '../payments/transactions.ts';
+import { withColon } from '../platform/french-spaces.ts';
 import { type Html, type HtmlPage, html } from '../platform/html.ts';
 import { formatAmount } from '../platform/money.ts';
 import { amountOf, endedBody, methodName, type PageBody, paidBody, reversedBody } from './attempt-result.ts';
@@ -47,7 +48,7 @@ export function attemptPage(ctx: PaymentsContext, linkView: LinkView, attempt: A
   const { title, body } = bodyOf(ctx, view, attempt);
   const failed = stage === 'failed' || codeError(view, attempt) !== null;
   return layoutPage(view.layout, {
-    title: `${failed ? `${t.errorTitle}: ` : ''}${title} – ${view.business}`,
+    title: `${failed ? `${withColon(view.locale, t.errorTitle)} ` : ''}${title} – ${view.business}`,
     ...(waiting
       ? { attributes: html`data-stage="${stage}" data-url="${view.layout.address}" data-query="${view.query}"` }
       : {}),

@@ -1,6 +1,7 @@
 // The texts of "Find your payment", in the languages of the hosted pages.
 
 import type { Language } from '../catalog/catalog.ts';
+import { withFrenchSpaces } from '../platform/french-spaces.ts';
 
 export type FindMessages = {
   /** From the pages of a payment that waits or has failed. */
@@ -79,7 +80,7 @@ export const FIND_MESSAGES: Readonly<Record<Language, FindMessages>> = {
     reported: 'Keep this number and quote it when you ask.',
     again: 'Search again',
   },
-  fr: {
+  fr: withFrenchSpaces({
     link: 'Payé, mais rien ne s’est passé ? Retrouvez votre paiement',
     title: 'Retrouver votre paiement',
     lead: 'Collez le SMS que vous avez reçu et indiquez le numéro avec lequel vous avez payé.',
@@ -117,7 +118,7 @@ export const FIND_MESSAGES: Readonly<Record<Language, FindMessages>> = {
     reportedTitle: 'Merci, nous le cherchons',
     reported: 'Gardez ce numéro et donnez-le si vous posez une question.',
     again: 'Chercher à nouveau',
-  },
+  }),
   pt: {
     link: 'Pagou, mas nada aconteceu? Encontre o seu pagamento',
     title: 'Encontrar o seu pagamento',

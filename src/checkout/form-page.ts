@@ -4,6 +4,7 @@ import type { LinkCountry } from '../catalog/catalog.ts';
 import { formatNumber } from '../catalog/phone.ts';
 import type { PaymentDetails } from '../payments/collections.ts';
 import type { PaymentsContext } from '../payments/context.ts';
+import { withColon } from '../platform/french-spaces.ts';
 import { type Html, type HtmlPage, html } from '../platform/html.ts';
 import type { FormDraft, FormNotice } from './form-draft.ts';
 import { amountField, detailFields, hiddenFields, methodField, methodOptions, phoneField } from './form-fields.ts';
@@ -76,7 +77,7 @@ export function formPage(ctx: PaymentsContext, view: LinkView, form: FormPage): 
   const canPay = options.some((option) => option.unavailable === null);
   const title = t.payTo(view.business);
   return layoutPage(view.layout, {
-    title: hasErrors ? `${t.errorTitle}: ${title}` : title,
+    title: hasErrors ? `${withColon(view.locale, t.errorTitle)} ${title}` : title,
     wide: true,
     head: previewTags(ctx, view),
     // The script selects the operator by the number and needs to know how numbers of the country begin.

@@ -2,6 +2,7 @@
 
 import type { Language } from '../catalog/catalog.ts';
 import type { PaymentLink } from '../links/links.ts';
+import { withColon } from '../platform/french-spaces.ts';
 import { type Html, type HtmlPage, html, type Inline, inlineStyle, scriptFile } from '../platform/html.ts';
 import { smallStyle } from '../ui/tokens.ts';
 import { readAccent } from './accent.ts';
@@ -70,13 +71,20 @@ export function layoutPage(layout: CheckoutLayout, content: CheckoutContent): Ht
       <main${content.wide && html` class="wide"`}>${content.body}</main>
       <footer>
         ${content.find && findLink(layout.locale)}
-        ${help && html`<p>${t.help(help.business)}<br><span class="no-print">${t.reference}: </span>${help.reference}</p>`}
+        ${help && helpLine(layout.locale, help)}
         <p>${t.neverEnterPin}</p>
         <nav aria-label="${t.language}">${languageLinks(layout)}</nav>
         <p>${t.poweredBy(layout.brand)}</p>
       </footer>
     `,
   };
+}
+
+function helpLine(locale: PayerLocale, { business, reference }: { business: string; reference: string }): Html {
+  const { t } = locale;
+  return html`
+    <p>${t.help(business)}<br><span class="no-print">${withColon(locale, t.reference)} </span>${reference}</p>
+  `;
 }
 
 function findLink({ asked, language }: PayerLocale): Html {
@@ -137,9 +145,11 @@ export function facts(rows: readonly (readonly [string, string | null])[]): Html
 /** What the payer types on a phone. `copied` is what the button copies; the button is shown by the script. */
 export type TypedFact = { name: string; value: string | null; copied?: string };
 
-export function typedFacts({ t }: PayerLocale, rows: readonly TypedFact[]): Html {
+export function typedFacts(locale: PayerLocale, rows: readonly TypedFact[]): Html {
+  const { t } = locale;
   const copyButton = (name: string, copied: string) => html`
-    <button type="button" class="copy" data-copy="${copied}" data-done="${t.copied}" aria-label="${t.copy}: ${name}" hidden>
+    <button type="button" class="copy" data-copy="${copied}" data-done="${t.copied}"
+      aria-label="${withColon(locale, t.copy)} ${name}" hidden>
       ${t.copy}
     </button>
   `;

@@ -5,6 +5,7 @@ import { mailIsConfigured, queueMail } from '../holders/mail-queue.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import type { Transaction } from '../payments/transactions.ts';
 import type { Tx } from '../platform/db.ts';
+import { withColon } from '../platform/french-spaces.ts';
 import { type Mail, nameInMail } from '../platform/mail.ts';
 import { createLocale, type PayerLocale } from './language.ts';
 import { receiptCode } from './receipt-codes.ts';
@@ -60,9 +61,8 @@ function writeMail(ctx: PaymentsContext, locale: PayerLocale, receipt: Receipt):
   const { amount: paid, currency } = receipt.transaction;
   const isTest = ctx.config.mode === 'sandbox';
   const amount = money(paid, currency);
-  const colon = locale.language === 'fr' ? '\u00a0:' : ':';
   const lines = receiptFacts(ctx, locale, receipt).flatMap(([name, value]) =>
-    value === null ? [] : `${name}${colon} ${value}`,
+    value === null ? [] : `${withColon(locale, name)} ${value}`,
   );
   const parts = [isTest && t.receiptTest, t.paidText(amount, business), lines.join('\n'), url, t.receiptMailWhy];
   return {

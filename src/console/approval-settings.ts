@@ -15,10 +15,11 @@ import {
 import type { Holder } from '../holders/holders.ts';
 import { listTeam } from '../holders/members.ts';
 import { Problem } from '../platform/errors.ts';
+import { withColon } from '../platform/french-spaces.ts';
 import { type Html, html } from '../platform/html.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { dataTable, facts } from '../ui/components.ts';
-import { timeTag, withColon } from './components.ts';
+import { timeTag } from './components.ts';
 import {
   fieldOf,
   type HolderRequest,

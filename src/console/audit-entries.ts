@@ -2,6 +2,7 @@
 
 import { type AuditRow, COMMAND_LINE } from '../holders/audit.ts';
 import { isAuditAction } from '../holders/audit-actions.ts';
+import { withColon } from '../platform/french-spaces.ts';
 import { type Html, type HtmlValue, html } from '../platform/html.ts';
 import { shortId } from '../platform/ids.ts';
 import { timeTag } from './components.ts';
@@ -134,7 +135,9 @@ function factList(request: MemberRequest, row: AuditRow): Html[] {
   const texts = Object.entries(readable(request, row)).filter(
     ([name, text]) => text !== '' && name !== 'currency' && !said.includes(name),
   );
-  const facts = texts.map(([name, text]) => html`<span>${labels[name] ?? name}: ${factValue(request, text)}</span>`);
+  const facts = texts.map(
+    ([name, text]) => html`<span>${withColon(request, labels[name] ?? name)} ${factValue(request, text)}</span>`,
+  );
   const subject = pageLink(row.subject);
   const email = row.name !== null && row.name !== row.actor && html`<span><bdi>${row.actor}</bdi></span>`;
   return [...(subject ? [html`<span>${subject}</span>`] : []), ...facts, ...(email ? [email] : [])];

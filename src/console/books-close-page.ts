@@ -15,6 +15,7 @@ import {
 import { bookFeesOfDay } from '../books/effects.ts';
 import { reconcile } from '../books/matching.ts';
 import { Problem } from '../platform/errors.ts';
+import { withColon } from '../platform/french-spaces.ts';
 import { type Html, type HtmlValue, html } from '../platform/html.ts';
 import { formatAmount } from '../platform/money.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
@@ -109,7 +110,7 @@ function statementCard(request: MemberRequest, figures: PreparedClose): Html {
         [t.books.fees, `−${money(request, fees, currency)}`],
         [`${t.books.closing}${source}`, shown(closingTheirs)],
       ])}
-      <p class="muted">${t.books.lines}: ${lines}${lateLines > 0 && `, ${t.books.lateLines(lateLines)}`}</p>
+      <p class="muted">${withColon(request, t.books.lines)} ${lines}${lateLines > 0 && `, ${t.books.lateLines(lateLines)}`}</p>
     </section>
   `;
 }

@@ -3,6 +3,7 @@
 import type { FastifyReply } from 'fastify';
 import { type Close, pageCloses } from '../books/closes.ts';
 import type { CsvRow } from '../platform/csv.ts';
+import { withColon } from '../platform/french-spaces.ts';
 import { type Html, html } from '../platform/html.ts';
 import { formatAmount } from '../platform/money.ts';
 import { dataTable, emptyState, status, who } from '../ui/components.ts';
@@ -38,7 +39,7 @@ async function closesPage(request: MemberRequest): Promise<FastifyReply> {
   const last = rows.length > PAGE_ROWS ? closes.at(-1) : undefined;
   const query = new URLSearchParams({ connection: account.connection, currency: account.currency });
   return renderPage(request, {
-    title: `${t.books.toCloses}: ${account.connection} · ${account.currency}`,
+    title: `${withColon(request, t.books.toCloses)} ${account.connection} · ${account.currency}`,
     lead: t.books.closesLead,
     breadcrumbs: booksBreadcrumbs(request, t.books.toCloses),
     active: 'books',

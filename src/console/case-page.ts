@@ -17,11 +17,12 @@ import {
 import { type Evidence, listEvidence } from '../payments/evidence.ts';
 import { findTransaction, refOf, type Transaction } from '../payments/transactions.ts';
 import { type FieldErrors, Problem } from '../platform/errors.ts';
+import { withColon } from '../platform/french-spaces.ts';
 import { type Html, type HtmlValue, html, styleFile } from '../platform/html.ts';
 import { NO_HOLDER, publicId, uuidFromPublicId } from '../platform/ids.ts';
 import { breadcrumbs, facts, operatorTile, tag, who } from '../ui/components.ts';
 import { resolveForm } from './case-details.ts';
-import { statusTag, timeTag, withColon } from './components.ts';
+import { statusTag, timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, type MemberRequest, money, paramOf, queryOf } from './console-request.ts';
 import { sendDocument } from './decision-document.ts';
 import { type CaseSubject, decisionForm, readDecisionForm } from './decision-form.ts';

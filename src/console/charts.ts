@@ -71,7 +71,7 @@ function dayColumn(day: ChartDay, index: number, count: number, y: number): Html
     ${index % labelStep(count) === 0 && html`<text x="${middle}" y="${HEIGHT - 8}" text-anchor="middle">${day.label}</text>`}
     <g class="chart-day${isLast && ' chart-day-last'}" data-title="${day.title}" data-now="${day.nowText}"
       data-before="${day.beforeText ?? ''}">
-      <title>${day.title}: ${day.nowText}</title>
+      <title>${day.title} – ${day.nowText}</title>
       <rect x="${left}" y="0" width="${percent(1 / count)}" height="${TOP + PLOT}"/>
       <line x1="${middle}" x2="${middle}" y1="${TOP}" y2="${TOP + PLOT}"/>
       <circle cx="${middle}" cy="${round(y)}" r="4"/>

@@ -2,6 +2,7 @@
 
 import { linkQrSvg } from '../links/qr.ts';
 import type { Status, TransactionDirection } from '../payments/states.ts';
+import { withColon } from '../platform/french-spaces.ts';
 import { type Html, type HtmlValue, html, trusted } from '../platform/html.ts';
 import { shortId } from '../platform/ids.ts';
 import { dateLocale } from '../platform/locales.ts';
@@ -70,11 +71,6 @@ function dateTimeFormat({ language }: ConsoleRequest, timeZone: string, kind: ke
   return formatBy(`${dateLocale(language)} ${timeZone} ${kind}`);
 }
 
-/** "Reserved:", and in French "Réservé :". */
-export function withColon({ language }: ConsoleRequest, label: string): string {
-  return language === 'fr' ? `${label}\u00a0:` : `${label}:`;
-}
-
 export function statusTag(request: ConsoleRequest, state: Status, direction: TransactionDirection): Html {
   const { t } = request;
   // A pending payout waits for approval or to be sent; a pending collection waits for its payer.
@@ -92,10 +88,11 @@ export function codeBlock(request: ConsoleRequest, id: string, text: string, lab
 }
 
 /** Hidden until the script runs: without it there is nothing to press. */
-export function copyButton({ t }: ConsoleRequest, id: string, label: string): Html {
+export function copyButton(request: ConsoleRequest, id: string, label: string): Html {
+  const { t } = request;
   return html`
     <button type="button" class="button-secondary" data-copy="#${id}" data-done="${t.copied}"
-      aria-label="${t.copy}: ${label}" hidden>${t.copy}</button>
+      aria-label="${withColon(request, t.copy)} ${label}" hidden>${t.copy}</button>
   `;
 }
 

@@ -14,6 +14,7 @@ import {
   readConnectionDetails,
 } from '../payments/connection-views.ts';
 import { type FieldErrors, Problem } from '../platform/errors.ts';
+import { withColon } from '../platform/french-spaces.ts';
 import { type Html, html } from '../platform/html.ts';
 import { fieldOf, idOf, type MemberRequest, paramOf, queryOf } from './console-request.ts';
 import { errorBox, type FormField, form } from './form-components.ts';
@@ -59,7 +60,7 @@ async function choicePage(request: MemberRequest): Promise<FastifyReply> {
               (environment) => html`
                 <a class="button button-secondary"
                   href="/console/admin/rails/new?rail=${definition.name}&environment=${environment}"
-                  aria-label="${definition.title}: ${t.connections.environments[environment]}">
+                  aria-label="${withColon(request, definition.title)} ${t.connections.environments[environment]}">
                   ${t.connections.environments[environment]}
                 </a>
               `,
@@ -95,7 +96,7 @@ function formPage(
       : []),
   ];
   return renderPage(request, {
-    title: `${definition.title}: ${t.connections.environments[environment]}`,
+    title: `${withColon(request, definition.title)} ${t.connections.environments[environment]}`,
     lead: t.connections.environmentMeaning[environment],
     active: 'rails',
     ...(errors ? { status: 400 } : {}),

@@ -6,6 +6,7 @@ import { pauseConnection, removeConnection, resumeConnection } from '../payments
 import { type ConnectionReport, testConnection } from '../payments/connection-report.ts';
 import { type ConnectionDetails, readConnectionDetails, type StoredCall } from '../payments/connection-views.ts';
 import { Problem } from '../platform/errors.ts';
+import { withColon } from '../platform/french-spaces.ts';
 import { type Html, html } from '../platform/html.ts';
 import { dataTable, emptyState, facts, tag } from '../ui/components.ts';
 import { copyLine, timeTag } from './components.ts';
@@ -151,7 +152,7 @@ function routeCard({ t, ctx }: MemberRequest, { routes, connection }: Connection
                   <span class="muted">${method}${holderId !== null && ` · ${t.connections.holder} ${holderId}`}</span>
                 `,
                 t.admin.directions[direction],
-                `${place(connections)} / ${connections.length}: ${connections.join(', ')}`,
+                `${place(connections)} / ${connections.length} · ${connections.join(', ')}`,
               ]),
             )
       }
@@ -204,13 +205,16 @@ function statusTag({ t }: MemberRequest, { status, ms }: StoredCall): Html {
   return ms >= SLOW_MS ? tag('warning', `${status} · ${t.connections.slow}`) : tag('success', String(status));
 }
 
-function reportBox({ t }: MemberRequest, { checks }: ConnectionReport): Html {
+function reportBox(request: MemberRequest, { checks }: ConnectionReport): Html {
+  const { t } = request;
   const isGood = checks.every(({ problem }) => problem === null);
   return html`
     <div class="box ${isGood ? 'success' : 'error'}" role="status">
       <p>${isGood ? t.connections.works : t.connections.doesNotWork}</p>
       <ul>
-        ${checks.map(({ name, problem }) => (problem === null ? html`<li>✓ ${name}</li>` : html`<li>✗ ${name}: <b>${problem}</b></li>`))}
+        ${checks.map(({ name, problem }) =>
+          problem === null ? html`<li>✓ ${name}</li>` : html`<li>✗ ${withColon(request, name)} <b>${problem}</b></li>`,
+        )}
       </ul>
     </div>
   `;

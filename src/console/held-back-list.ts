@@ -48,7 +48,7 @@ export async function readHeldBack(ctx: Context): Promise<HeldBackEntry[]> {
       kind: 'receiver',
       guess: null,
       key: null,
-      subject: `${names.get(holderId) ?? holderId}: ${origin}`,
+      subject: `${names.get(holderId) ?? holderId} – ${origin}`,
       count: waiting,
       since,
       until: probeAt,

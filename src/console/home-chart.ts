@@ -1,5 +1,6 @@
 // Money by day against the period before: the chart of the home page, and its numbers in a table.
 
+import { withColon } from '../platform/french-spaces.ts';
 import { type Html, html } from '../platform/html.ts';
 import { dateLocale, numberLocale } from '../platform/locales.ts';
 import { amountToNumber } from '../platform/money.ts';
@@ -78,7 +79,7 @@ function chart(request: HolderRequest, days: readonly DayLine[], currency: strin
       beforeText:
         before === null || beforeAmount === null
           ? null
-          : `${shortDay(before)}: ${money(request, beforeAmount, currency)}`,
+          : `${withColon(request, shortDay(before))} ${money(request, beforeAmount, currency)}`,
       now: amountToNumber(figures.collected),
       before: beforeAmount === null ? null : amountToNumber(beforeAmount),
     };

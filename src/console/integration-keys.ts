@@ -7,6 +7,7 @@ import { addKey, type ListedKey, revokeKey } from '../holders/keys.ts';
 import { type ListedToken, revokeToken } from '../holders/tokens.ts';
 import { publicUrl } from '../platform/config.ts';
 import { type FieldErrors, Problem } from '../platform/errors.ts';
+import { withColon } from '../platform/french-spaces.ts';
 import { type Html, html } from '../platform/html.ts';
 import { SCOPES } from '../platform/scopes.ts';
 import { dataTable, tag } from '../ui/components.ts';
@@ -106,7 +107,7 @@ function addForm(request: HolderRequest, path: string, errors: FieldErrors | und
           ...SCOPES.map((scope) => ({
             type: 'checkbox' as const,
             name: `scope_${scope}`,
-            label: `${scope}: ${t.keys.scopeMeanings[scope]}`,
+            label: `${withColon(request, scope)} ${t.keys.scopeMeanings[scope]}`,
             checked: wasSent ? fieldOf(request, `scope_${scope}`) === 'yes' : true,
           })),
           {

@@ -18,6 +18,7 @@ import { findLogo } from '../links/logo.ts';
 import { shortPath } from '../links/short-urls.ts';
 import { publicUrl } from '../platform/config.ts';
 import { type FieldErrors, Problem } from '../platform/errors.ts';
+import { withColon } from '../platform/french-spaces.ts';
 import { type Html, html } from '../platform/html.ts';
 import { type Choice, chips, dataTable, emptyState, who } from '../ui/components.ts';
 import { icon } from '../ui/icons.ts';
@@ -157,9 +158,9 @@ function shareCell(request: HolderRequest, link: PaymentLink): Html {
   return html`
     <div class="row-actions">
       <button type="button" class="button-secondary" data-copy="#url-${link.code}" data-done="${t.copied}"
-        aria-label="${t.copy}: ${name}" hidden>${icon('copy')}<span class="button-label">${t.copy}</span></button>
+        aria-label="${withColon(request, t.copy)} ${name}" hidden>${icon('copy')}<span class="button-label">${t.copy}</span></button>
       <a class="button button-secondary" href="/pay/${linkId(link)}/qr.svg" target="_blank" rel="noopener"
-        aria-label="${t.links.qr}: ${name}">${icon('qr-code')}<span class="button-label">QR</span></a>
+        aria-label="${withColon(request, t.links.qr)} ${name}">${icon('qr-code')}<span class="button-label">QR</span></a>
     </div>
   `;
 }

@@ -11,6 +11,7 @@ import { countTransactions, listTransactions } from '../payments/listing.ts';
 import { refOf } from '../payments/transactions.ts';
 import { DAY_MS, HOUR_MS } from '../platform/clock.ts';
 import type { Context } from '../platform/context.ts';
+import { withColon } from '../platform/french-spaces.ts';
 import { formatMoney } from '../platform/money.ts';
 import { dayIn, startOfDay } from '../platform/time-zones.ts';
 import { AVERAGE_DAYS, lowWallets } from './low-wallets.ts';
@@ -104,7 +105,7 @@ async function newCases(ctx: Context, { id, time_zone }: Holder): Promise<Notifi
       kind: 'case_opened',
       subject: `${dispute.case_id} ${dispute.answer_by.toISOString()}`,
       line: ({ cases: { kinds, dispute: labels } }, locale) =>
-        `${kinds.dispute}: ${formatMoney(dispute.amount, dispute.currency, locale)}. ` +
+        `${withColon({ language: locale }, kinds.dispute)} ${formatMoney(dispute.amount, dispute.currency, locale)}. ` +
         `${labels.answerBy} ${dayIn(time_zone, dispute.answer_by)}.`,
     }),
   );

@@ -12,6 +12,7 @@ import {
 import type { Status } from '../payments/states.ts';
 import { refOf } from '../payments/transactions.ts';
 import { Problem } from '../platform/errors.ts';
+import { withColon } from '../platform/french-spaces.ts';
 import { type Html, html } from '../platform/html.ts';
 import { dataTable, facts, figureCard, tag } from '../ui/components.ts';
 import { pager, statusTag, timeTag } from './components.ts';
@@ -101,12 +102,13 @@ export function fileTable(request: HolderRequest, files: readonly PayoutFileSumm
   );
 }
 
-function progressOf({ t }: HolderRequest, file: PayoutFileSummary): Html {
+function progressOf(request: HolderRequest, file: PayoutFileSummary): Html {
+  const { t } = request;
   if (file.cancelled_at) return tag('neutral', t.payouts.fileCancelled);
   if (file.waits_for_approval) return tag('warning', t.payouts.needsApproval);
   const { success = 0, failed = 0, reversed = 0 } = file.states;
   const finished = success + failed + reversed;
-  const label = `${t.payouts.progress}: ${file.name}`;
+  const label = `${withColon(request, t.payouts.progress)} ${file.name}`;
   return html`
     <progress max="${Math.max(1, file.payouts)}" value="${finished}" aria-label="${label}"></progress>
     <span class="muted">${t.payouts.progressText(finished, file.payouts, failed)}</span>

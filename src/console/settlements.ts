@@ -21,6 +21,7 @@ import {
 import { balancesOf } from '../ledger/ledger.ts';
 import { refOf } from '../payments/transactions.ts';
 import { type FieldErrors, Problem } from '../platform/errors.ts';
+import { withColon } from '../platform/french-spaces.ts';
 import { type Html, type HtmlValue, html } from '../platform/html.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { breadcrumbs, dataTable, emptyState, facts, type Tone, tag, who } from '../ui/components.ts';
@@ -130,7 +131,7 @@ function ruleTable(request: HolderRequest, rules: readonly SettlementRule[]): Ht
         ${rule.usable_from > now && html`<br>${tag('warning', texts.waits)} ${timeTag(request, rule.usable_from)}`}
       `,
       rule.schedule === 'weekly'
-        ? `${texts.schedules.weekly}: ${texts.weekdays[(rule.weekday ?? 1) - 1] ?? ''}`
+        ? `${withColon(request, texts.schedules.weekly)} ${texts.weekdays[(rule.weekday ?? 1) - 1] ?? ''}`
         : texts.schedules[rule.schedule],
       money(request, rule.minimum, rule.currency),
       timeTag(request, rule.next_at) || '–',

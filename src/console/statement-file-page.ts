@@ -6,6 +6,7 @@ import { findFile, readProblems, type StatementFile, type StatementProblem } fro
 import { type OperatorLine, readLinesOfFile } from '../books/statement-lines.ts';
 import { originalOf } from '../books/statement-original.ts';
 import { Problem } from '../platform/errors.ts';
+import { withColon } from '../platform/french-spaces.ts';
 import { type Html, html } from '../platform/html.ts';
 import { dataTable, emptyState, facts } from '../ui/components.ts';
 import { BOOKS_PATH, linkButton } from './books-components.ts';
@@ -71,7 +72,10 @@ function stateBox(request: MemberRequest, file: StatementFile, path: string): Ht
   if (file.status === 'read') return false;
   return html`
     <div class="box" role="status">
-      <p>${t.statements.statuses.reading}: ${file.lines} ${t.statements.lines}. <a href="${path}">${t.statements.reload}</a></p>
+      <p>
+        ${withColon(request, t.statements.statuses.reading)} ${file.lines} ${t.statements.lines}.
+        ${' '}<a href="${path}">${t.statements.reload}</a>
+      </p>
     </div>
   `;
 }

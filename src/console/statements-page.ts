@@ -10,6 +10,7 @@ import { findMapping, listMappings, type SavedMapping } from '../books/saved-map
 import { listFiles, type StatementFile } from '../books/statement-files.ts';
 import { MAX_STATEMENT_BYTES } from '../books/statement-source.ts';
 import { Problem } from '../platform/errors.ts';
+import { withColon } from '../platform/french-spaces.ts';
 import { type Html, html } from '../platform/html.ts';
 import { takeUpload, type Upload } from '../platform/uploads.ts';
 import { dataTable, emptyState, tag } from '../ui/components.ts';
@@ -36,7 +37,7 @@ async function statementsPage(request: MemberRequest, problem?: string): Promise
   const last = files.length === PAGE_ROWS ? files.at(-1) : undefined;
   const path = `/admin/rails/${connection}/statements`;
   return renderPage(request, {
-    title: `${connection}: ${t.statements.title}`,
+    title: `${withColon(request, connection)} ${t.statements.title}`,
     lead: t.statements.lead,
     active: 'rails',
     ...(problem ? { status: 400 } : {}),

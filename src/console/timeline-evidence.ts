@@ -5,10 +5,11 @@ import { isFailureCode } from '../catalog/failures.ts';
 import type { Evidence } from '../payments/evidence.ts';
 import type { Status } from '../payments/states.ts';
 import type { Transaction } from '../payments/transactions.ts';
+import { withColon } from '../platform/french-spaces.ts';
 import { type Html, type HtmlValue, html } from '../platform/html.ts';
 import { maskNumber } from '../platform/log.ts';
 import type { Tone } from '../ui/components.ts';
-import { exactTimeTag, withColon } from './components.ts';
+import { exactTimeTag } from './components.ts';
 import type { MemberRequest } from './console-request.ts';
 import { methodName } from './names.ts';
 

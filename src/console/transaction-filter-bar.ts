@@ -2,12 +2,12 @@
 
 import { type Integration, listIntegrations } from '../holders/integrations.ts';
 import type { FieldErrors } from '../platform/errors.ts';
+import { withColon } from '../platform/french-spaces.ts';
 import { type Html, html } from '../platform/html.ts';
 import { dateLocale } from '../platform/locales.ts';
 import { isCalendarDay } from '../platform/time-zones.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { icon } from '../ui/icons.ts';
-import { withColon } from './components.ts';
 import { type HolderRequest, queryOf } from './console-request.ts';
 import { RANGES } from './date-ranges.ts';
 import { type FormField, formField } from './form-components.ts';

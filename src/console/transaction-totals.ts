@@ -2,10 +2,11 @@
 
 import { COUNTED_ROWS, type FilteredTotals, type TransactionTotal } from '../payments/listing.ts';
 import type { Status, TransactionDirection } from '../payments/states.ts';
+import { withColon } from '../platform/french-spaces.ts';
 import { type Html, html } from '../platform/html.ts';
 import { numberLocale } from '../platform/locales.ts';
 import { chips } from '../ui/components.ts';
-import { withColon, zoneOf } from './components.ts';
+import { zoneOf } from './components.ts';
 import { type HolderRequest, money } from './console-request.ts';
 import { currentTab, filterQuery, listAddress, TABS, type TabName } from './transaction-filter.ts';
 

@@ -1,6 +1,7 @@
 // Why a payout that a person typed cannot be made, in the languages of our pages. Amounts have their own sentences.
 
 import type { AmountLanguage } from '../platform/amount-sentences.ts';
+import { withFrenchSpaces } from '../platform/french-spaces.ts';
 
 type PayoutSentences = {
   noMethod(currency: string): string;
@@ -23,7 +24,7 @@ export const PAYOUT_SENTENCES: Readonly<Record<AmountLanguage, PayoutSentences>>
     moreCells:
       'This row has more cells than the first row has columns. Put an amount or a text with a comma in quotes.',
   },
-  fr: {
+  fr: withFrenchSpaces({
     noMethod: (currency) => `Aucun moyen de paiement ne permet d’envoyer des « ${currency} ».`,
     notMobile: (currency) => `Ce n’est pas un numéro de mobile d’un pays qui utilise le ${currency}.`,
     chooseMethod: (codes) => `Choisissez le moyen de paiement : ${codes}.`,
@@ -32,7 +33,7 @@ export const PAYOUT_SENTENCES: Readonly<Record<AmountLanguage, PayoutSentences>>
     tooLong: (most) => `${most} caractères au plus.`,
     moreCells:
       'Cette ligne a plus de cellules que la première n’a de colonnes. Mettez entre guillemets un montant ou un texte avec une virgule.',
-  },
+  }),
   pt: {
     noMethod: (currency) => `Nenhum meio de pagamento envia "${currency}".`,
     notMobile: (currency) => `Este não é um número de telemóvel de um país que usa ${currency}.`,

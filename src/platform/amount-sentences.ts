@@ -1,6 +1,8 @@
 // Why an amount that a person typed was not read, in the languages of our pages. The examples are amounts that the reader
 // takes.
 
+import { withFrenchSpaces } from './french-spaces.ts';
+
 export type AmountLanguage = 'en' | 'fr' | 'pt' | 'sw';
 
 export const AMOUNT_LANGUAGES: readonly AmountLanguage[] = ['en', 'fr', 'pt', 'sw'];
@@ -32,7 +34,7 @@ export const AMOUNT_SENTENCES: Readonly<Record<AmountLanguage, AmountSentences>>
     largest: (method, money) => `The largest amount for ${method} is ${money}.`,
     smallest: (method, money) => `The smallest amount for ${method} is ${money}.`,
   },
-  fr: {
+  fr: withFrenchSpaces({
     notAnAmount: 'Saisissez le montant en chiffres, par exemple 1500 ou 1500,50.',
     ambiguous: (typed, thousands, decimals) =>
       decimals
@@ -46,7 +48,7 @@ export const AMOUNT_SENTENCES: Readonly<Record<AmountLanguage, AmountSentences>>
     tooLarge: 'Ce montant est trop élevé.',
     largest: (method, money) => `Le montant maximal pour ${method} est de ${money}.`,
     smallest: (method, money) => `Le montant minimal pour ${method} est de ${money}.`,
-  },
+  }),
   pt: {
     notAnAmount: 'Escreva o montante em algarismos, por exemplo 1500 ou 1500,50.',
     ambiguous: (typed, thousands, decimals) =>

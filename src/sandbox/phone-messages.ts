@@ -1,6 +1,7 @@
 // The texts of a test phone: French for numbers of countries that speak it, English for all others.
 
 import type { Country } from '../catalog/catalog.ts';
+import { withFrenchSpaces } from '../platform/french-spaces.ts';
 import type { PhonePrompt } from './test-phone.ts';
 
 export type PhoneMessages = {
@@ -57,7 +58,7 @@ const ENGLISH: PhoneMessages = {
   },
 };
 
-const FRENCH: PhoneMessages = {
+const FRENCH: PhoneMessages = withFrenchSpaces({
   language: 'fr',
   switchOn: 'Allumer',
   switchOff: 'Éteindre',
@@ -88,7 +89,7 @@ const FRENCH: PhoneMessages = {
     cancelled: 'annulé',
     expired: 'expiré',
   },
-};
+});
 
 export function messagesFor(country: Country | null): PhoneMessages {
   return country?.languages[0] === 'fr' ? FRENCH : ENGLISH;

@@ -5,6 +5,7 @@ import type { Catalog, Country, Method } from '../catalog/catalog.ts';
 import { formatNumber, predictOperator } from '../catalog/phone.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Config } from '../platform/config.ts';
+import { withColon } from '../platform/french-spaces.ts';
 import { type Html, type HtmlPage, html, scriptFile, styleFile } from '../platform/html.ts';
 import { formatAmount, formatMoney } from '../platform/money.ts';
 import { dataTable, operatorTile, tag } from '../ui/components.ts';
@@ -171,7 +172,7 @@ function inbox(t: PhoneMessages, country: Country | null, phone: PhoneView): Htm
 }
 
 function promptItem(t: PhoneMessages, country: Country | null, prompt: PhonePrompt): Html {
-  const text = `${prompt.merchantName}: ${formatMoney(prompt.amount, prompt.currency, t.language)} `;
+  const text = `${withColon(t, prompt.merchantName)} ${formatMoney(prompt.amount, prompt.currency, t.language)} `;
   const state = tag(prompt.state === 'approved' ? 'success' : 'neutral', t.states[prompt.state]);
   return smsItem(country, prompt.at, prompt.operator, html`${text}${state}`);
 }

@@ -16,7 +16,7 @@ import { addMember, createLoginLink } from '../../src/holders/members.ts';
 import type { JsonObject } from '../../src/platform/strict-json.ts';
 import { createTestGateway, type TestGateway } from '../gateway.ts';
 import { signBody } from '../shop.ts';
-import { allTexts } from '../texts.ts';
+import { allTexts, missingFrenchSpaces, visibleText } from '../texts.ts';
 import { browserMissing, findings, newFindings, showsNewColours, sideways, startBrowser, visit } from './browser.ts';
 import { type FullConsole, fillConsole } from './console-pages.ts';
 
@@ -33,13 +33,6 @@ function englishSentences(code: ConsoleLanguage): string[] {
     .flatMap(([, text]) => text.split(/\s*‹\w+›\s*/))
     .concat(Object.values(FAILURE_MESSAGES))
     .filter((text) => SENTENCE.test(text) && !own.some((each) => each.includes(text)));
-}
-
-/** What people read or hear: text, and the attributes that hold some. */
-function visibleText(page: string): string {
-  return page
-    .replace(/<(script|style|pre|code)\b[\s\S]*?<\/\1>/g, ' ')
-    .replace(/<[^>]*?(?:aria-label|title|placeholder)="([^"]*)"[^>]*>|<[^>]+>/g, ' $1 ');
 }
 
 /** What a narrow screen can break; everything else is the same markup. */
@@ -308,6 +301,26 @@ describe('the console in a browser', { skip: browserMissing() ?? false }, () => 
       assert.notDeepEqual(await englishOn(`${gateway.url}/console`, 'en', sentences), [], 'English is recognised');
       for (const { name, url } of full.pages)
         assert.deepEqual(await englishOn(url, code, sentences), [], `${name} in ${code}`);
+    }
+  });
+
+  test('French has a no-break space before its signs, on every page', async () => {
+    assert.deepEqual(missingFrenchSpaces('<b>Réf\u00a0: 1</b> à 14:05 Oui\u202f!</p> '), []);
+    assert.deepEqual(missingFrenchSpaces('<b>Réf: 1</b> Réf : 1 Oui! « mot »</p> '), [
+      'Réf:',
+      'Réf :',
+      '1 Oui!',
+      '« mot »',
+    ]);
+    for (const { name, url } of full.pages) {
+      const answer = await fetch(url, { headers: { cookie: `${full.person.cookie}; lang=fr` } });
+      const missing = missingFrenchSpaces(await answer.text());
+      // What a member typed stays as it is.
+      assert.deepEqual(
+        missing.filter((each) => each !== 'Called her:'),
+        [],
+        name,
+      );
     }
   });
 

@@ -6,6 +6,7 @@ import type { Browser } from 'playwright-core';
 import { LANGUAGE_CODES } from '../../src/checkout/language.ts';
 import { SCRIPT } from '../../src/checkout/layout.ts';
 import { createTestGateway, type TestGateway } from '../gateway.ts';
+import { missingFrenchSpaces } from '../texts.ts';
 import { browserMissing, findings, newFindings, showsNewColours, sideways, startBrowser, visit } from './browser.ts';
 import { paintDocumentAlone } from './paint.ts';
 import { openShop, type Shop } from './shop.ts';
@@ -60,6 +61,7 @@ describe('every state of the checkout', { skip: browserMissing() ?? false }, () 
           const length = Number(answer.headers.get('content-length'));
           const text = await answer.text();
           assert.match(text, new RegExp(`<html lang="${language}">`));
+          if (language === 'fr') assert.deepEqual(missingFrenchSpaces(text), [], name);
           const logo = /\/logos\/\w+\.webp/.exec(text)?.[0];
           const picture = logo ? (await (await fetch(gateway.url + logo)).arrayBuffer()).byteLength : 0;
           assert.ok(length > 0 && length <= PAGE_LIMIT_BYTES, `${name} in ${language}: ${length} bytes`);
