@@ -90,7 +90,7 @@ test('a form with an error keeps the logo, and opens the options where the error
   const logo = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg';
   const wrong = await owner.post('/console/links', { ...BASKET, amount: '', logo });
   assert.equal(wrong.status, 400);
-  assert.ok(wrong.text.includes(`name="logo" id="f-logo" value="${logo}"`));
+  assert.ok(wrong.text.includes(`name="logo" id="f-logo-data" value="${logo}"`));
   const past = await owner.post('/console/links', { ...BASKET, expires_on: '2020-01-01' });
   assert.equal(past.status, 400);
   assert.match(past.text, /<details open>\s*<summary>More options/);

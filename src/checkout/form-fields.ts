@@ -91,7 +91,7 @@ export function methodField(
   const isOpen = others.some(({ method }) => method === selected?.method);
   const show = (option: MethodOption) => methodOption(view, option, option.method === selected?.method && selected);
   return html`
-    <fieldset id="method"${errors.has('method') && html` aria-describedby="method-error"`}>
+    <fieldset id="method"${(errors.has('method') || !canPay) && html` aria-describedby="method-error"`}>
       <legend>${t.how}</legend>
       ${first.map(show)}
       ${
@@ -103,8 +103,7 @@ export function methodField(
           </details>
         `
       }
-      ${errorLine('method', errors)}
-      ${!canPay && html`<p class="field-error">${t.noMethod}</p>`}
+      ${canPay ? errorLine('method', errors) : html`<p class="field-error" id="method-error">${t.noMethod}</p>`}
     </fieldset>
   `;
 }

@@ -142,7 +142,14 @@ function openForm(request: MemberRequest): Html {
         required: true,
         attributes: html`maxlength="120"`,
       },
-      { name: 'email', label: t.admin.ownerEmail, type: 'email', value: fieldOf(request, 'email'), required: true },
+      {
+        name: 'email',
+        label: t.admin.ownerEmail,
+        type: 'email',
+        value: fieldOf(request, 'email'),
+        required: true,
+        attributes: html`autocomplete="off"`,
+      },
     ],
     submit: t.admin.create,
   });
@@ -187,6 +194,7 @@ async function holderPage(request: MemberRequest): Promise<FastifyReply> {
   const path = `/admin/holders/${holder.id}`;
   return renderPage(request, {
     title: holder.name,
+    titleDetail: t.menu.admin,
     active: 'admin',
     actions: html`<a class="button button-secondary" href="/console${path}/payments">${t.admin.payments}</a>`,
     body: html`

@@ -154,7 +154,7 @@ async function resend(request: HolderRequest): Promise<FastifyReply> {
 
 async function replay(request: HolderRequest): Promise<FastifyReply> {
   const since = readDay(fieldOf(request, 'since', 10));
-  if (!since) throw new Problem('invalid_params', { message: request.t.callbacks.replaySince });
+  if (!since) throw new Problem('invalid_params', { message: request.t.callbacks.replayDayMissing });
   await replayFailed(request.ctx, request.holder.id, since, request.actor);
   return redirect(request, '/console/callbacks', 'callbacksResent');
 }

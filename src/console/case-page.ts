@@ -111,6 +111,7 @@ async function showCase(view: CaseView, errors?: FieldErrors): Promise<FastifyRe
   const shown = { isAdmin: decider.isAdmin, canPropose: view.canPropose, toHolder: names };
   return renderPage(request, {
     title: t.cases.kinds[each.kind],
+    titleDetail: publicId('case', each.id),
     breadcrumbs: pathTo(request, each, decider.isAdmin),
     badge: each.status === 'open' ? tag('warning', t.cases.needsYou) : tag('success', t.cases.closed),
     styles: [STYLE],

@@ -1,4 +1,4 @@
-// What the script adds to pages that work without it: copy buttons, Ctrl+K, pages that
+// What the script adds to pages that work without it: copy buttons, Ctrl+K, menus that close, pages that
 // refresh themselves, and files read into fields. Plain ES5 syntax, for old browsers.
 
 (function () {
@@ -169,6 +169,28 @@
     later(1);
   }
 
+  // A menu that lies over the page closes when it is left, and with Escape: what has the focus must not be under it.
+  function closeMenus() {
+    function closeAllBut(inside) {
+      findAll('details[open] > .popover, details[open] > .sheet').forEach(function (menu) {
+        if (!menu.parentNode.contains(inside)) menu.parentNode.open = false;
+      });
+    }
+    document.addEventListener('focusin', function (event) {
+      closeAllBut(event.target);
+    });
+    document.addEventListener('click', function (event) {
+      closeAllBut(event.target);
+    });
+    document.addEventListener('keydown', function (event) {
+      if (event.key !== 'Escape') return;
+      var menu = find('details[open] > .popover, details[open] > .sheet');
+      if (!menu) return;
+      menu.parentNode.open = false;
+      menu.parentNode.querySelector('summary').focus();
+    });
+  }
+
   function showExportProgress() {
     var link = find('a[data-export]');
     if (!link) return;
@@ -194,5 +216,6 @@
   sendFormsOnce();
   followFields();
   refreshPage();
+  closeMenus();
   showExportProgress();
 })();

@@ -26,13 +26,13 @@ const EXTENSIONS: Record<DecisionDocument['type'], string> = {
 export function documentField({ t }: MemberRequest, errors: string[] | undefined): Html {
   return html`
     <div class="field" data-js hidden>
-      <label for="f-document-file">${t.decisions.document}</label>
+      <label for="f-document">${t.decisions.document}</label>
       <span class="muted" id="h-document">${t.decisions.documentHint}</span>
-      <input id="f-document-file" type="file" accept=".txt,.csv,text/plain,image/png,image/jpeg,image/webp"
-        aria-describedby="h-document" data-file="#f-document">
+      <input id="f-document" type="file" accept=".txt,.csv,text/plain,image/png,image/jpeg,image/webp"
+        data-file="#f-document-data" aria-describedby="h-document${errors && ' e-document'}"${errors && html` aria-invalid="true"`}>
     </div>
-    <input type="hidden" name="document" id="f-document" value="">
-    ${errors && html`<p class="field-error">${errors.join(' ')}</p>`}
+    <input type="hidden" name="document" id="f-document-data" value="">
+    ${errors && html`<p class="field-error" id="e-document">${errors.join(' ')}</p>`}
   `;
 }
 

@@ -146,14 +146,15 @@ export function formField(field: FormField): Html {
   `;
 }
 
-function checkbox({ name, label, checked, required, errors }: CheckboxField): Html {
-  const state = html`${checked && html` checked`}${required && html` required`}`;
+function checkbox(field: CheckboxField): Html {
+  const { name, label, checked, errors } = field;
+  const error = errors?.[name];
   return html`
     <div class="field">
       <label>
-        <input id="f-${name}" type="checkbox" name="${name}" value="yes"${state}>${label}
+        <input id="f-${name}" type="checkbox" name="${name}" value="yes"${checked && html` checked`}${controlAttributes(field)}>${label}
       </label>
-      ${errors?.[name] && html`<p class="field-error">${errors[name].join(' ')}</p>`}
+      ${error && html`<p class="field-error" id="e-${name}">${error.join(' ')}</p>`}
     </div>
   `;
 }
@@ -208,12 +209,12 @@ function controlAttributes({ name, hint, errors, required, attributes }: FieldBa
   `;
 }
 
-/** What is wrong with a form, above it, with a link to each field. */
+/** What is wrong with a form, above it, with a link to each field. The page opens there, however far down the form is. */
 export function errorBox(request: ConsoleRequest, errors: FieldErrors | undefined, message?: string): Html | false {
   const wrong = Object.entries(errors ?? {});
   if (wrong.length === 0 && message === undefined) return false;
   return html`
-    <div class="box error" role="alert">
+    <div class="box error" role="alert"${wrong.length > 0 && html` tabindex="-1" autofocus`}>
       <p>${message ?? request.t.pleaseCorrect}</p>
       ${
         wrong.length > 0 &&

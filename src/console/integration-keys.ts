@@ -13,7 +13,7 @@ import { SCOPES } from '../platform/scopes.ts';
 import { dataTable, tag } from '../ui/components.ts';
 import { codeBlock, timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, idOf } from './console-request.ts';
-import { dangerForm, errorBox, form, postButton } from './form-components.ts';
+import { dangerForm, form, postButton } from './form-components.ts';
 import {
   integrationOf,
   integrationPath,
@@ -90,7 +90,6 @@ function addForm(request: HolderRequest, path: string, errors: FieldErrors | und
   return html`
     <details${wasSent && html` open`}>
       <summary>${t.keys.add}…</summary>
-      ${wasSent && errorBox(request, errors)}
       ${form(request, {
         action: `${path}/keys`,
         errors,

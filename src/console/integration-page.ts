@@ -51,9 +51,11 @@ async function integrationPage(request: HolderRequest, errors?: FieldErrors): Pr
   const canChange = BUILDERS.includes(role) && integration.status === 'active';
   return renderPage(request, {
     title: integration.title,
+    titleDetail: t.menu.integrations,
     active: 'integrations',
     ...(errors ? { status: 400 } : {}),
     body: html`
+      ${errorBox(request, errors)}
       <div class="card">
         ${facts([
           [t.state, integrationTag(request, integration)],
@@ -98,7 +100,6 @@ function settingsSection(request: HolderRequest, integration: Integration, error
   return html`
     <section class="card">
       <h2>${t.settings}</h2>
-      ${wasSent && errorBox(request, errors)}
       ${form(request, {
         action: integrationPath(integration),
         errors,

@@ -36,6 +36,8 @@ type NoticeKey = keyof ConsoleMessages['notices'];
 
 export type ConsoleContent = {
   title: string;
+  /** For the tab of the browser, behind the title: what tells this page from others that are called the same. */
+  titleDetail?: string;
   /** Where the page is, above its title. */
   breadcrumbs?: Html;
   /** Beside the title, such as a status. */
@@ -67,7 +69,7 @@ export function layoutPage(request: ConsoleRequest, content: ConsoleContent, cou
   return {
     language: request.language,
     theme: request.theme,
-    title: `${content.title} – ${shownBrand(ctx.config)}`,
+    title: [content.title, content.titleDetail, shownBrand(ctx.config)].filter(Boolean).join(' – '),
     icon: '/favicon.svg',
     styles: [TOKENS, COMPONENTS, STYLE, ...(alone ? [] : [SEARCH_STYLE]), ...(content.styles ?? [])],
     scripts: [

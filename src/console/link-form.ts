@@ -176,8 +176,19 @@ function moreFields(
   if (changed) return fields;
   return [
     ...fields,
-    { type: 'email', name: 'email', label: t.links.payerEmail, value: value('email') },
-    { name: 'phone', label: t.links.payerPhone, value: value('phone') },
+    {
+      type: 'email',
+      name: 'email',
+      label: t.links.payerEmail,
+      value: value('email'),
+      attributes: html`autocomplete="off"`,
+    },
+    {
+      name: 'phone',
+      label: t.links.payerPhone,
+      value: value('phone'),
+      attributes: html`inputmode="tel" autocomplete="off"`,
+    },
     { type: 'url', name: 'callback_url', label: t.integrations.callbackUrl, value: value('callback_url') },
   ];
 }
@@ -208,19 +219,19 @@ function logoField(
   return html`
     <div class="field" data-js hidden>
       <span class="label">${t.links.logo}</span>
-      <span class="muted">${t.links.logoHint}</span>
+      <span class="muted" id="h-logo">${t.links.logoHint}</span>
       ${
         changed &&
         html`<img id="preview-logo" alt="" width="40" height="40"${shown === '' ? html` hidden` : html` src="${shown}"`}>`
       }
       <label class="button button-secondary file-button">
         ${t.links.logoChoose}
-        <input class="visually-hidden" id="f-logo-file" type="file"
-          accept="image/png,image/jpeg,image/webp,image/gif" data-image="#f-logo">
+        <input class="visually-hidden" id="f-logo" type="file" accept="image/png,image/jpeg,image/webp,image/gif"
+          data-image="#f-logo-data" aria-describedby="h-logo${errors && ' e-logo'}"${errors && html` aria-invalid="true"`}>
       </label>
     </div>
-    <input type="hidden" name="logo" id="f-logo" value="${value}">
-    ${errors && html`<p class="field-error">${errors.join(' ')}</p>`}
+    <input type="hidden" name="logo" id="f-logo-data" value="${value}">
+    ${errors && html`<p class="field-error" id="e-logo">${errors.join(' ')}</p>`}
   `;
 }
 

@@ -27,7 +27,7 @@ import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { breadcrumbs, dataTable, emptyState, facts, type Tone, tag, who } from '../ui/components.ts';
 import { timeTag, transactionLink } from './components.ts';
 import { fieldOf, type HolderRequest, money, paramOf } from './console-request.ts';
-import { form } from './form-components.ts';
+import { errorBox, form } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { mailDestination } from './owner-mails.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, OWNER } from './route.ts';
@@ -57,6 +57,7 @@ async function settlementsPage(request: HolderRequest, errors?: FieldErrors): Pr
     active: 'settlements',
     ...(errors ? { status: 400 } : {}),
     body: html`
+      ${errorBox(request, errors)}
       ${
         settlements.length === 0
           ? emptyState(texts.none, texts.noneText, false, 'landmark')

@@ -153,7 +153,14 @@ function inviteCard(request: HolderRequest, { email, role }: TypedInvitation): H
       ${form(request, {
         action: '/team/invite',
         fields: [
-          { name: 'email', label: t.email, type: 'email', required: true, value: email },
+          {
+            name: 'email',
+            label: t.email,
+            type: 'email',
+            required: true,
+            value: email,
+            attributes: html`autocomplete="off"`,
+          },
           roleField(request, role ?? 'viewer'),
         ],
         submit: t.team.invite,

@@ -43,6 +43,7 @@ async function transactionPage(request: HolderRequest): Promise<FastifyReply> {
   const openCases = cases.filter((each) => each.status === 'open');
   return renderPage(request, {
     title: money(request, transaction.amount, transaction.currency),
+    titleDetail: refOf(transaction),
     breadcrumbs: pathTo(request, transaction),
     badge: statusBadge(request, details),
     lead: whoLine(request, details),

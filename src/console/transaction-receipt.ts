@@ -73,7 +73,7 @@ function mailForm(request: HolderRequest, { transaction }: TransactionDetails, e
         label: sendReceipt.mail,
         value: email ?? '',
         required: true,
-        attributes: html`maxlength="${MAX_EMAIL_CHARACTERS}"`,
+        attributes: html`autocomplete="off" maxlength="${MAX_EMAIL_CHARACTERS}"`,
       },
     ],
     submit: sendReceipt.send,

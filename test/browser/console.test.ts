@@ -180,9 +180,9 @@ describe('the console in a browser', { skip: browserMissing() ?? false }, () => 
     const { page, complaints, close } = await visitAsOwner({ width: 360 });
     for (const wanted of ['console link new', 'console link edit']) {
       await page.goto(full.pages.find(({ name }) => name === wanted)?.url ?? '');
-      await page.setInputFiles('#f-logo-file', file);
+      await page.setInputFiles('#f-logo', file);
       await page.waitForSelector('#preview-logo[src^="data:image/png"]');
-      assert.match(await page.inputValue('#f-logo'), /^data:image\/png/);
+      assert.match(await page.inputValue('#f-logo-data'), /^data:image\/png/);
     }
     await send(page, '.link-form button');
     assert.match(page.url(), /done=saved/);

@@ -148,12 +148,12 @@ describe('money by two people in a browser', { skip: browserMissing() ?? false }
     await proposing.page.check('input[value="settle_success"]');
     await proposing.page.fill('#f-reason', 'The statement of 16 November shows the payment.');
     await proposing.page.fill('#f-reference', 'SJK7Q2M4XP');
-    await proposing.page.setInputFiles('#f-document-file', {
+    await proposing.page.setInputFiles('#f-document', {
       name: 'statement.txt',
       mimeType: 'text/plain',
       buffer: Buffer.from('16 Nov  SJK7Q2M4XP  2,500.00'),
     });
-    await proposing.page.waitForFunction("document.querySelector('#f-document').value !== ''");
+    await proposing.page.waitForFunction("document.querySelector('#f-document-data').value !== ''");
     await send(proposing.page, '#propose form button');
     assert.match(
       await main(proposing.page),

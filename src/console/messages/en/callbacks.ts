@@ -21,6 +21,7 @@ export const callbacks = {
     replay: 'Resend failed callbacks',
     replayText: 'Every callback since this day that was not delivered is sent again.',
     replaySince: 'Since',
+    replayDayMissing: 'Choose the first day.',
     resume: 'Resume callbacks',
     endpoints: 'Endpoints',
     newest: (count: number) => `Of the last ${count} callbacks`,

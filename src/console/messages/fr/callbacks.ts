@@ -23,6 +23,7 @@ export const callbacks: Pick<ConsoleMessages, 'callbacks' | 'requests'> = {
     replay: 'Renvoyer les callbacks échoués',
     replayText: 'Chaque callback non livré depuis ce jour est renvoyé.',
     replaySince: 'Depuis le',
+    replayDayMissing: 'Choisissez le premier jour.',
     resume: 'Reprendre les callbacks',
     endpoints: 'Adresses',
     newest: (count) => `Sur les ${count} derniers callbacks`,

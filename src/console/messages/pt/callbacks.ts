@@ -23,6 +23,7 @@ export const callbacks: Pick<ConsoleMessages, 'callbacks' | 'requests'> = {
     replay: 'Reenviar callbacks falhados',
     replayText: 'Todos os callbacks não entregues desde este dia são enviados de novo.',
     replaySince: 'Desde',
+    replayDayMissing: 'Escolha o primeiro dia.',
     resume: 'Retomar os callbacks',
     endpoints: 'Destinos',
     newest: (count) => `Dos últimos ${count} callbacks`,

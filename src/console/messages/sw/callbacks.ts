@@ -22,6 +22,7 @@ export const callbacks: Pick<ConsoleMessages, 'callbacks' | 'requests'> = {
     replay: 'Tuma tena callback zilizoshindikana',
     replayText: 'Kila callback tangu siku hii ambayo haikufika itatumwa tena.',
     replaySince: 'Tangu',
+    replayDayMissing: 'Chagua siku ya kwanza.',
     resume: 'Endelea kutuma callback',
     endpoints: 'Callback URL',
     newest: (count) => `Kati ya callback ${count} za mwisho`,
