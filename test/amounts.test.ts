@@ -19,7 +19,7 @@ import { silentRail, withPayments } from './payments.ts';
 import { createShop, type Shop } from './shop.ts';
 
 const FRENCH = { 'accept-language': 'fr' };
-const AMBIGUOUS_IN_FRENCH = '« 1,500 » peut signifier 1500 ou 1,50. Écrivez 1500 ou 1,50.';
+const AMBIGUOUS_IN_FRENCH = '«\u00a01,500\u00a0» peut signifier 1500 ou 1,50. Écrivez 1500 ou 1,50.';
 const SENEGAL = { currency: 'XOF', mobile: '221771234000' };
 const KENYA = { currency: 'KES', mobile: '0712345000', method: 'MPESA_KEN' };
 
