@@ -145,7 +145,10 @@ export async function applyEffect(tx: Tx, ctx: PaymentsContext, actor: Actor, ef
   return { changed: applied.some(({ changed }) => changed), events };
 }
 
-/** Books what the operator charged on a day in a currency. Each line once, however often it is asked for. */
+/**
+ * Books what the operator charged on a day, in all currencies in which the statement is one of this connection. Refused where the one
+ * that was asked for is not. Each line once, however often it is asked for.
+ */
 export async function bookFeesOfDay(
   ctx: PaymentsContext,
   actor: Actor,
