@@ -31,7 +31,7 @@ import {
 import { describeDatabase } from './database.ts';
 import { measureHistory } from './history.ts';
 import { percentile } from './load.ts';
-import { appendResults, createMeasures, describeMachine, printTable, say } from './measures.ts';
+import { appendResults, createMeasures, describeMachine, type Machine, printTable, say } from './measures.ts';
 import { type Bench, withBench } from './parts.ts';
 import { measurePeers } from './peers.ts';
 import { measureReconciliation, RECONCILIATION } from './reconcile.ts';
@@ -57,7 +57,7 @@ const WALLETS = options.quick ? 100 : 1_000;
 const PAINTS = 5;
 
 const measures = createMeasures();
-const machine = describeMachine();
+const machine: Machine = { ...describeMachine(), postgresql: 'embedded' };
 let baselines: Baselines | null = null;
 
 if (options.database !== undefined && options.full)
