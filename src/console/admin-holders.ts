@@ -10,7 +10,7 @@ import { createHolderWithOwner } from '../holders/registration.ts';
 import { type FeeOverride, listFeeOverrides, setFee } from '../payments/fees.ts';
 import { setHolderStatus } from '../payments/holder-status.ts';
 import { isEmail } from '../platform/email.ts';
-import { Problem } from '../platform/errors.ts';
+import { Problem, wrongField } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { formatAmount } from '../platform/money.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
@@ -40,7 +40,7 @@ export const adminHolderRoutes: ConsoleRoute[] = [
   forAdmin('POST', '/admin/holders', openHolder, { confirm: true }),
   forAdmin('GET', '/admin/holders/:id', holderPage),
   forAdmin('POST', '/admin/holders/:id/status', changeStatus, { confirm: true }),
-  forAdmin('POST', '/admin/holders/:id/fees', changeFee, { confirm: true }),
+  forAdmin('POST', '/admin/holders/:id/fees', changeFee, { confirm: true, formOn: '/admin/holders/:id' }),
 ];
 
 async function listPage(request: MemberRequest, problem?: string): Promise<FastifyReply> {
@@ -271,6 +271,7 @@ function feeForm(request: MemberRequest, path: string): Html {
   });
   return form(request, {
     action: `${path}/fees`,
+    idPrefix: 'fee',
     row: true,
     fields: [
       {
@@ -321,11 +322,11 @@ async function changeFee(request: MemberRequest): Promise<FastifyReply> {
 function readFee(request: MemberRequest, currency: string): Fee {
   const sum = (name: string) => {
     const result = readTypedAmount(fieldOf(request, name) || '0', request.language, { currency, zero: true });
-    if (!result.ok) throw new Problem('invalid_params', { message: result.sentence });
+    if (!result.ok) throw wrongField(name, result.sentence);
     return result.amount;
   };
   const basisPoints = sum('percent');
-  if (basisPoints > 10_000n) throw new Problem('invalid_params', { message: request.t.admin.feeInvalid });
+  if (basisPoints > 10_000n) throw wrongField('percent', request.t.admin.feeInvalid);
   return {
     basisPoints,
     fixed: sum('fixed'),

@@ -6,7 +6,7 @@ import { holderNames } from '../holders/holders.ts';
 import { listInternalAccounts } from '../ledger/reports.ts';
 import { type Case, resolveAnyCase } from '../payments/cases.ts';
 import { addVerifyRun, newestVerifyRun, type VerifyRun } from '../payments/verify-runs.ts';
-import { Problem } from '../platform/errors.ts';
+import { Problem, wrongField } from '../platform/errors.ts';
 import { type Html, type HtmlValue, html } from '../platform/html.ts';
 import { NO_HOLDER, publicId, uuidFromPublicId } from '../platform/ids.ts';
 import { dataTable, emptyState } from '../ui/components.ts';
@@ -24,7 +24,7 @@ const LIVE_SECONDS = 10;
 
 export const adminRoutes: ConsoleRoute[] = [
   forAdmin('GET', '/admin/cases', casesPage),
-  forAdmin('POST', '/admin/cases/:id/resolve', resolve),
+  forAdmin('POST', '/admin/cases/:id/resolve', resolve, { formOn: '/admin/cases/:id' }),
   forAdmin('GET', '/admin/ledger', ledgerPage),
   forAdmin('POST', '/admin/ledger/verify', verify),
 ];
@@ -53,7 +53,7 @@ async function resolve(request: MemberRequest): Promise<FastifyReply> {
   const id = uuidFromPublicId('case', paramOf(request, 'id'));
   const resolution = fieldOf(request, 'resolution', MAX_RESOLUTION);
   if (id === null) throw new Problem('not_found');
-  if (resolution === '') throw new Problem('invalid_params', { message: t.cases.resolutionMissing });
+  if (resolution === '') throw wrongField('resolution', t.cases.resolutionMissing);
   const at = ctx.clock.now();
   await ctx.db.transaction(async (tx) => {
     const holderId = await resolveAnyCase(tx, id, actor.name, resolution, at);

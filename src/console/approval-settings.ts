@@ -14,7 +14,7 @@ import {
 } from '../holders/approval-rules.ts';
 import type { Holder } from '../holders/holders.ts';
 import { listTeam } from '../holders/members.ts';
-import { Problem } from '../platform/errors.ts';
+import { Problem, wrongField } from '../platform/errors.ts';
 import { withColon } from '../platform/french-spaces.ts';
 import { type Html, html } from '../platform/html.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
@@ -41,7 +41,7 @@ export const approvalSettingRoutes: ConsoleRoute[] = [
   // The address of before: people have it in their bookmarks.
   forRoles(EVERYONE, 'GET', '/payouts/approval', async (request) => redirect(request, APPROVAL_ADDRESS)),
   forRoles(OWNER, 'POST', PATH, changeApproval, { confirm: true }),
-  forRoles(OWNER, 'POST', `${PATH}/refunds`, changeLimit, { confirm: true }),
+  forRoles(OWNER, 'POST', `${PATH}/refunds`, changeLimit, { confirm: true, formOn: '/settings' }),
   forRoles(OWNER, 'POST', `${PATH}/changes/:change`, decideAsOwner, { confirm: true, whenSuspended: true }),
   forAdmin('POST', '/admin/holders/:id/changes/:change', decideAsAdmin, { confirm: true }),
 ];
@@ -104,6 +104,7 @@ function limitForm(request: HolderRequest): Html {
   const { t } = request;
   return form(request, {
     action: `${PATH}/refunds`,
+    idPrefix: 'refund-limit',
     row: true,
     fields: [
       {
@@ -195,7 +196,7 @@ async function changeLimit(request: HolderRequest): Promise<FastifyReply> {
   if (!currenciesOf(request).includes(currency)) throw new Problem('invalid_params');
   // Zero is a limit too: every refund then needs the second person.
   const limit = readTypedAmount(fieldOf(request, 'limit'), request.language, { currency, zero: true });
-  if (!limit.ok) throw new Problem('invalid_params', { message: limit.sentence });
+  if (!limit.ok) throw wrongField('limit', limit.sentence);
   const result = await setRefundLimit(ctx, actor, holder.id, { currency, without_approval: limit.amount });
   return redirect(request, '/console/settings', result === 'saved' ? 'saved' : 'changeRequested');
 }

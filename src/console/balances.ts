@@ -10,7 +10,7 @@ import { pendingOf } from '../payments/status.ts';
 import { refOf } from '../payments/transactions.ts';
 import { DAY_MS } from '../platform/clock.ts';
 import type { CsvRow } from '../platform/csv.ts';
-import { Problem } from '../platform/errors.ts';
+import { Problem, wrongField } from '../platform/errors.ts';
 import { withColon } from '../platform/french-spaces.ts';
 import { type Html, type HtmlValue, html } from '../platform/html.ts';
 import { publicId, shortId } from '../platform/ids.ts';
@@ -23,7 +23,7 @@ import { pager, timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, money, paramOf, queryOf, readDay } from './console-request.ts';
 import { csvTime, sendCsv } from './csv-export.ts';
 import { debtBoxes } from './debts.ts';
-import { form } from './form-components.ts';
+import { form, isRefused } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, EVERYONE, forRoles, TREASURERS } from './route.ts';
 import { sampleShopButton } from './sample-shop-button.ts';
@@ -33,11 +33,13 @@ const PAGE_ROWS = 50;
 const EXPORT_PAGE_ROWS = 1_000;
 const DEFAULT_TOP_UP = '100000';
 
+const TOP_UP = '/balances/top-up';
+
 export const balanceRoutes: ConsoleRoute[] = [
   forRoles(EVERYONE, 'GET', '/balances', listPage),
   forRoles(EVERYONE, 'GET', '/balances/:currency', statementPage),
   forRoles(EVERYONE, 'GET', '/balances/:currency/statement.csv', exportStatement),
-  forRoles(TREASURERS, 'POST', '/balances/top-up', topUp),
+  forRoles(TREASURERS, 'POST', TOP_UP, topUp, { formOn: '/balances' }),
 ];
 
 async function listPage(request: HolderRequest): Promise<FastifyReply> {
@@ -121,10 +123,10 @@ function topUpSection(request: HolderRequest): Html {
   const { t, ctx } = request;
   const currencies = [...new Set([...ctx.catalog.methods.values()].map((method) => method.currency))].sort();
   return html`
-    <details class="card">
+    <details class="card"${isRefused(request, TOP_UP) && html` open`}>
       <summary>${t.balances.topUp}</summary>
       ${form(request, {
-        action: '/balances/top-up',
+        action: TOP_UP,
         row: true,
         fields: [
           {
@@ -300,8 +302,8 @@ async function topUp(request: HolderRequest): Promise<FastifyReply> {
   const currency = fieldOf(request, 'currency', 3);
   const known = [...request.ctx.catalog.methods.values()].some((method) => method.currency === currency);
   const amount = readTypedAmount(fieldOf(request, 'amount'), request.language, { currency });
-  if (!known) throw new Problem('invalid_params', { message: request.t.balances.topUpInvalid });
-  if (!amount.ok) throw new Problem('invalid_params', { message: amount.sentence });
+  if (!known) throw wrongField('currency', request.t.balances.topUpInvalid);
+  if (!amount.ok) throw wrongField('amount', amount.sentence);
   await topUpSandbox(request.ctx, request.actor, request.holder.id, currency, amount.amount);
   return redirect(request, '/console/balances', 'saved');
 }

@@ -3,7 +3,7 @@
 import type { FastifyReply } from 'fastify';
 import { resumeAddress } from '../callbacks/endpoints.ts';
 import { type Delivery, type DeliveryStatus, listDeliveries, replayFailed, resendEvent } from '../callbacks/resend.ts';
-import { Problem } from '../platform/errors.ts';
+import { Problem, wrongField } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { uuidFromPublicId } from '../platform/ids.ts';
 import { chips, dataTable, emptyState, who } from '../ui/components.ts';
@@ -24,7 +24,7 @@ export const callbackPageRoutes: ConsoleRoute[] = [
   forRoles(EVERYONE, 'GET', '/callbacks', listPage),
   forRoles(EVERYONE, 'GET', '/callbacks/:id', deliveryPage),
   forRoles(BUILDERS, 'POST', '/callbacks/:id/resend', resend),
-  forRoles(BUILDERS, 'POST', '/callbacks/replay', replay),
+  forRoles(BUILDERS, 'POST', '/callbacks/replay', replay, { formOn: '/callbacks' }),
   forRoles(BUILDERS, 'POST', '/callbacks/resume', resume),
 ];
 
@@ -154,7 +154,7 @@ async function resend(request: HolderRequest): Promise<FastifyReply> {
 
 async function replay(request: HolderRequest): Promise<FastifyReply> {
   const since = readDay(fieldOf(request, 'since', 10));
-  if (!since) throw new Problem('invalid_params', { message: request.t.callbacks.replayDayMissing });
+  if (!since) throw wrongField('since', request.t.callbacks.replayDayMissing);
   await replayFailed(request.ctx, request.holder.id, since, request.actor);
   return redirect(request, '/console/callbacks', 'callbacksResent');
 }

@@ -3,7 +3,7 @@
 import type { FastifyReply } from 'fastify';
 import { recordAudit } from '../holders/audit.ts';
 import { resolveCase } from '../payments/cases.ts';
-import { Problem } from '../platform/errors.ts';
+import { Problem, wrongField } from '../platform/errors.ts';
 import { publicId, uuidFromPublicId } from '../platform/ids.ts';
 import { MAX_RESOLUTION } from './case-details.ts';
 import { caseList } from './case-list.ts';
@@ -13,7 +13,7 @@ import { type ConsoleRoute, EVERYONE, forRoles, TREASURERS } from './route.ts';
 
 export const caseRoutes: ConsoleRoute[] = [
   forRoles(EVERYONE, 'GET', '/cases', listPage),
-  forRoles(TREASURERS, 'POST', '/cases/:id/resolve', resolve),
+  forRoles(TREASURERS, 'POST', '/cases/:id/resolve', resolve, { formOn: '/cases/:id' }),
 ];
 
 async function listPage(request: HolderRequest): Promise<FastifyReply> {
@@ -31,7 +31,7 @@ async function resolve(request: HolderRequest): Promise<FastifyReply> {
   const id = uuidFromPublicId('case', paramOf(request, 'id'));
   const resolution = fieldOf(request, 'resolution', MAX_RESOLUTION);
   if (id === null) throw new Problem('not_found');
-  if (resolution === '') throw new Problem('invalid_params', { message: t.cases.resolutionMissing });
+  if (resolution === '') throw wrongField('resolution', t.cases.resolutionMissing);
   const at = ctx.clock.now();
   await ctx.db.transaction(async (tx) => {
     if (!(await resolveCase(tx, holder.id, id, actor.name, resolution, at)))

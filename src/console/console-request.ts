@@ -18,7 +18,7 @@ import type { RequestOrigin, SignedInMember } from '../holders/sessions.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import { preferredLanguage } from '../platform/accept-language.ts';
 import { publicUrl } from '../platform/config.ts';
-import { Problem } from '../platform/errors.ts';
+import { type FieldErrors, Problem } from '../platform/errors.ts';
 import { type Form, field, formOf, refuseForeignForm } from '../platform/forms.ts';
 import { THEME_COOKIE, THEMES, type Theme, themeOf } from '../platform/html.ts';
 import { addressOf } from '../platform/http.ts';
@@ -55,7 +55,12 @@ export type ConsoleRequest = {
   memberships: MembershipRow[];
   /** What the member has not read yet about their own account. */
   notices: SecurityNotice[];
+  /** A form that was refused, while its page is shown again: the form keeps what was typed and says what is wrong. */
+  refused: RefusedForm | null;
 };
+
+/** `action` is the path of the form below /console, without a query. `errors` are by the names of its fields. */
+export type RefusedForm = { action: string; status: number; sentence: string; errors: FieldErrors };
 
 export type MemberRequest = ConsoleRequest & { session: Session; actor: Actor };
 export type HolderRequest = MemberRequest & { holder: Holder; role: MemberRole };
@@ -145,6 +150,7 @@ export async function openRequest(
     role: null,
     memberships: [],
     notices: session?.hasUnreadNotices ? await listUnreadNotices(ctx.db, session.member.id) : [],
+    refused: null,
   };
   request.acceptedCsrf = csrfTokens(ctx, session && token ? `session ${token}` : `visitor ${visitorOf(request)}`);
   request.csrf = request.acceptedCsrf[0] ?? '';

@@ -14,7 +14,7 @@ import {
   readDisputeDocument,
 } from '../payments/disputes.ts';
 import { findTransaction, idFromRef } from '../payments/transactions.ts';
-import { Problem } from '../platform/errors.ts';
+import { Problem, wrongField } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { holderOfUuid, publicId, uuidFromPublicId } from '../platform/ids.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
@@ -22,16 +22,26 @@ import { facts } from '../ui/components.ts';
 import { timeTag } from './components.ts';
 import { fieldOf, type HolderRequest, type MemberRequest, money, paramOf, readDay } from './console-request.ts';
 import { documentField, readDocumentField, replyWithDocument } from './decision-document.ts';
-import { form } from './form-components.ts';
+import { form, isRefused } from './form-components.ts';
 import { redirect } from './layout.ts';
 import { type ConsoleRoute, forAdmin, forRoles, TREASURERS } from './route.ts';
 
+/** Where the form of a new dispute is sent. */
+const OPEN = '/admin/disputes';
+
 export const disputeRoutes: ConsoleRoute[] = [
-  forRoles(TREASURERS, 'POST', '/cases/:id/evidence', addAsMember, { largeForm: true, whenSuspended: true }),
+  forRoles(TREASURERS, 'POST', '/cases/:id/evidence', addAsMember, {
+    largeForm: true,
+    whenSuspended: true,
+    formOn: '/cases/:id',
+  }),
   forRoles(TREASURERS, 'GET', '/cases/:id/evidence/:evidence', (request) => sendEvidence(request, request.holder.id)),
-  forAdmin('POST', '/admin/cases/:id/evidence', (request) => add(request, null, '/admin/cases'), { largeForm: true }),
+  forAdmin('POST', '/admin/cases/:id/evidence', (request) => add(request, null, '/admin/cases'), {
+    largeForm: true,
+    formOn: '/admin/cases/:id',
+  }),
   forAdmin('GET', '/admin/cases/:id/evidence/:evidence', (request) => sendEvidence(request, null)),
-  forAdmin('POST', '/admin/disputes', open, { confirm: true }),
+  forAdmin('POST', OPEN, open, { confirm: true, formOn: '/admin/cases' }),
 ];
 
 /** The card of a dispute on the page of its case. `path` is below /console. */
@@ -95,11 +105,11 @@ export async function disputeCard(
 export function openDisputeForm(request: MemberRequest): Html {
   const { t } = request;
   return html`
-    <details class="card">
+    <details class="card"${isRefused(request, OPEN) && html` open`}>
       <summary>${t.cases.dispute.open}</summary>
       <p class="muted">${t.cases.dispute.openLead}</p>
       ${form(request, {
-        action: '/admin/disputes',
+        action: OPEN,
         fields: [
           { name: 'ref', label: t.cases.dispute.ref, required: true },
           { name: 'amount', label: t.amount, hint: t.cases.dispute.amountHint, attributes: html`inputmode="decimal"` },
@@ -129,10 +139,10 @@ async function open(request: MemberRequest): Promise<FastifyReply> {
   const ref = fieldOf(request, 'ref', 60);
   const id = idFromRef(ref);
   const collection = id === null ? null : await findTransaction(ctx.db, holderOfUuid(id), id);
-  if (!collection) throw new Problem('not_found', { message: t.cases.notFound });
+  if (!collection) throw wrongField('ref', t.cases.notFound);
   const typed = fieldOf(request, 'amount');
   const amount = typed === '' ? null : readTypedAmount(typed, request.language, { currency: collection.currency });
-  if (amount && !amount.ok) throw new Problem('invalid_params', { message: amount.sentence });
+  if (amount && !amount.ok) throw wrongField('amount', amount.sentence);
   const dispute = await openDispute(ctx, actor, {
     collection: ref,
     amount: amount?.amount ?? null,

@@ -4,14 +4,14 @@
 import type { FastifyReply } from 'fastify';
 import { type FloatReport, listFloatsInNeed, readFloats } from '../payments/float-report.ts';
 import { removeFloat, setFloat } from '../payments/float-settings.ts';
-import { Problem } from '../platform/errors.ts';
+import { Problem, wrongField } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { formatAmount } from '../platform/money.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { dataTable, todo } from '../ui/components.ts';
 import { timeTag } from './components.ts';
 import { fieldOf, type MemberRequest, money, paramOf } from './console-request.ts';
-import { form } from './form-components.ts';
+import { form, isRefused } from './form-components.ts';
 import { redirect } from './layout.ts';
 import { type ConsoleRoute, forAdmin } from './route.ts';
 
@@ -19,7 +19,7 @@ const MAX_ACCOUNT = 128;
 const CONNECTION = /^[a-z0-9][a-z0-9-]{0,40}$/;
 
 export const floatRoutes: ConsoleRoute[] = [
-  forAdmin('POST', '/admin/rails/:name/float', changeFloat, { confirm: true }),
+  forAdmin('POST', '/admin/rails/:name/float', changeFloat, { confirm: true, formOn: '/admin/rails/:name' }),
 ];
 
 /** What needs the people who run the gateway: a float that is low, or that payouts wait for. */
@@ -63,16 +63,17 @@ export async function floatSection(request: MemberRequest, name: string, methods
   const { ctx, t } = request;
   const floats = await readFloats(ctx, name);
   const currencies = [...new Set(methods.flatMap((code) => ctx.catalog.methods.get(code)?.currency ?? []))].toSorted();
+  const action = `/admin/rails/${name}/float`;
   const watched = floats.find(({ setting }) => setting)?.setting;
   return html`
     <section id="float">
       <h2>${t.float.title}</h2>
       ${floats.length > 0 && floatTable(request, floats)}
-      <details class="card">
+      <details class="card"${isRefused(request, action) && html` open`}>
         <summary>${t.float.watch}</summary>
         <p>${t.float.watchText}</p>
         ${form(request, {
-          action: `/admin/rails/${name}/float`,
+          action,
           fields: [
             {
               type: 'select',
@@ -129,7 +130,7 @@ async function changeFloat(request: MemberRequest): Promise<FastifyReply> {
   // A name that no connection can have is not looked up.
   if (!CONNECTION.test(connection)) throw new Problem('not_found');
   if (![...ctx.catalog.methods.values()].some((method) => method.currency === currency))
-    throw new Problem('invalid_params', { message: request.t.float.noCurrency });
+    throw wrongField('currency', request.t.float.noCurrency);
   const low = amountOf(request, 'low', currency);
   if (low === null) await removeFloat(ctx, actor, { connection, currency });
   else
@@ -149,6 +150,6 @@ function amountOf(request: MemberRequest, name: string, currency: string): bigin
   if (typed === '') return null;
   if (/^0+([.,]0+)?$/.test(typed)) return 0n;
   const amount = readTypedAmount(typed, request.language, { currency });
-  if (!amount.ok) throw new Problem('invalid_params', { message: amount.sentence });
+  if (!amount.ok) throw wrongField(name, amount.sentence);
   return amount.amount;
 }

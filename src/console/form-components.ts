@@ -2,12 +2,14 @@
 
 import type { FieldErrors } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
-import { type ConsoleRequest, SHOWN_FOR } from './console-request.ts';
+import { type ConsoleRequest, type RefusedForm, SHOWN_FOR } from './console-request.ts';
 
 export type ButtonVariant = 'secondary' | 'danger' | 'link';
 
 type FieldBase = {
   name: string;
+  /** In the ids of the control, its hint and its error; else the name. */
+  id?: string | undefined;
   label: string;
   hint?: string | undefined;
   required?: boolean | undefined;
@@ -46,6 +48,8 @@ type FormOptions = {
   fields?: readonly (FormField | Html | false)[];
   /** Puts the fields side by side where there is room. */
   row?: boolean;
+  /** Where a page has several forms with fields of one name: begins the ids of this form's fields. */
+  idPrefix?: string;
   /** The errors of all fields; each field shows its own. */
   errors?: FieldErrors | undefined;
   submit: string;
@@ -56,9 +60,18 @@ type FormOptions = {
 
 /** A form from a list of fields. */
 export function form(request: ConsoleRequest, options: FormOptions): Html {
-  const { action, hidden, fields = [], errors, row } = options;
-  const controls = fields.map((each) => (each && 'name' in each ? formField({ errors, ...each }) : each));
+  const { action, hidden, fields = [], row } = options;
+  const named = fields.filter((each) => each && 'name' in each);
+  const refused = named.length > 0 && isRefused(request, action) ? request.refused : null;
+  const errors = refused?.errors ?? options.errors;
+  const idOf = (name: string) => (options.idPrefix === undefined ? name : `${options.idPrefix}-${name}`);
+  const controls = fields.map((each) =>
+    each && 'name' in each
+      ? formField({ errors, id: idOf(each.name), ...(refused ? asTyped(request, each) : each) })
+      : each,
+  );
   const body = html`
+    ${refused && refusalBox(request, refused, new Map(named.map(({ name }) => [name, idOf(name)])))}
     ${hiddenFields(hidden)}
     ${row ? html`<div class="field-row">${controls}</div>` : controls}
     ${submitButton(options.submit, options.variant)}
@@ -75,6 +88,33 @@ export function form(request: ConsoleRequest, options: FormOptions): Html {
       ${body}
     </form>
   `;
+}
+
+/** Whether the page is shown again because this form was refused. What it is folded into is open then. */
+export function isRefused({ refused }: ConsoleRequest, action: string): boolean {
+  return refused?.action === action.split('?')[0];
+}
+
+/** The field with what was typed into it, except a password. */
+function asTyped({ form: typed }: ConsoleRequest, each: FormField): FormField {
+  if (each.type === 'password') return each;
+  if (each.type === 'checkbox') return { ...each, checked: typed.has(each.name) };
+  return { ...each, value: typed.get(each.name) ?? each.value };
+}
+
+/** Above the fields. What concerns none of them, such as a limit, is said here alone. */
+function refusalBox(
+  request: ConsoleRequest,
+  { errors, sentence }: RefusedForm,
+  ids: ReadonlyMap<string, string>,
+): Html {
+  const wrong = Object.entries(errors);
+  const own = wrong.flatMap(([name, sentences]) => {
+    const id = ids.get(name);
+    return id === undefined ? [] : [[id, sentences] as const];
+  });
+  const other = wrong.filter(([name]) => !ids.has(name)).flatMap(([, sentences]) => sentences);
+  return alertBox(other.join(' ') || (own.length > 0 ? request.t.pleaseCorrect : sentence), own, true);
 }
 
 /** A form around markup of the page's own. For a list of fields and a button use `form`. */
@@ -134,33 +174,33 @@ function submitButton(label: string, variant: ButtonVariant | undefined): Html {
 export function formField(field: FormField): Html {
   if (field.type === 'checkbox') return checkbox(field);
   if (field.type === 'radio') return radios(field);
-  const { name, label, hint, errors } = field;
+  const { name, id = name, label, hint, errors } = field;
   const error = errors?.[name];
   return html`
     <div class="field">
-      <label for="f-${name}">${label}</label>
-      ${hint !== undefined && html`<span class="muted" id="h-${name}">${hint}</span>`}
+      <label for="f-${id}">${label}</label>
+      ${hint !== undefined && html`<span class="muted" id="h-${id}">${hint}</span>`}
       ${control(field)}
-      ${error && html`<p class="field-error" id="e-${name}">${error.join(' ')}</p>`}
+      ${error && html`<p class="field-error" id="e-${id}">${error.join(' ')}</p>`}
     </div>
   `;
 }
 
 function checkbox(field: CheckboxField): Html {
-  const { name, label, checked, errors } = field;
+  const { name, id = name, label, checked, errors } = field;
   const error = errors?.[name];
   return html`
     <div class="field">
       <label>
-        <input id="f-${name}" type="checkbox" name="${name}" value="yes"${checked && html` checked`}${controlAttributes(field)}>${label}
+        <input id="f-${id}" type="checkbox" name="${name}" value="yes"${checked && html` checked`}${controlAttributes(field)}>${label}
       </label>
-      ${error && html`<p class="field-error" id="e-${name}">${error.join(' ')}</p>`}
+      ${error && html`<p class="field-error" id="e-${id}">${error.join(' ')}</p>`}
     </div>
   `;
 }
 
 /** The group has the id that an error box links to. */
-function radios({ name, label, choices, value, errors, required }: RadioField): Html {
+function radios({ name, id = name, label, choices, value, errors, required }: RadioField): Html {
   const error = errors?.[name];
   const radio = ([code, text, meaning]: RadioField['choices'][number]) => html`
     <label>
@@ -169,38 +209,38 @@ function radios({ name, label, choices, value, errors, required }: RadioField): 
     </label>
   `;
   return html`
-    <fieldset class="field radios" id="f-${name}" tabindex="-1"${error && html` aria-describedby="e-${name}"`}>
+    <fieldset class="field radios" id="f-${id}" tabindex="-1"${error && html` aria-describedby="e-${id}"`}>
       <legend>${label}</legend>
       ${choices.map(radio)}
-      ${error && html`<p class="field-error" id="e-${name}">${error.join(' ')}</p>`}
+      ${error && html`<p class="field-error" id="e-${id}">${error.join(' ')}</p>`}
     </fieldset>
   `;
 }
 
 function control(field: Exclude<FormField, CheckboxField | RadioField>): Html {
-  const { name, value = '' } = field;
+  const { name, id = name, value = '' } = field;
   if (field.type === 'textarea')
     return html`
-      <textarea id="f-${name}" name="${name}" rows="${field.rows ?? 8}" spellcheck="false"${controlAttributes(field)}>
+      <textarea id="f-${id}" name="${name}" rows="${field.rows ?? 8}" spellcheck="false"${controlAttributes(field)}>
         ${value !== '' && ['\n', value]}
       </textarea>
     `;
   if (field.type === 'select')
     return html`
-      <select id="f-${name}" name="${name}"${controlAttributes(field)}>
+      <select id="f-${id}" name="${name}"${controlAttributes(field)}>
         ${field.choices.map(
           ([code, text]) => html`<option value="${code}"${code === value && html` selected`}>${text}</option>`,
         )}
       </select>
     `;
   return html`
-    <input id="f-${name}" name="${name}" type="${field.type ?? 'text'}" value="${value}"${controlAttributes(field)}>
+    <input id="f-${id}" name="${name}" type="${field.type ?? 'text'}" value="${value}"${controlAttributes(field)}>
   `;
 }
 
-function controlAttributes({ name, hint, errors, required, attributes }: FieldBase): Html {
+function controlAttributes({ name, id = name, hint, errors, required, attributes }: FieldBase): Html {
   const error = errors?.[name];
-  const descriptions = [hint !== undefined ? `h-${name}` : '', error ? `e-${name}` : ''].filter(Boolean).join(' ');
+  const descriptions = [hint !== undefined ? `h-${id}` : '', error ? `e-${id}` : ''].filter(Boolean).join(' ');
   return html`
     ${required && html` required`}
     ${descriptions !== '' && html` aria-describedby="${descriptions}"`}
@@ -213,12 +253,18 @@ function controlAttributes({ name, hint, errors, required, attributes }: FieldBa
 export function errorBox(request: ConsoleRequest, errors: FieldErrors | undefined, message?: string): Html | false {
   const wrong = Object.entries(errors ?? {});
   if (wrong.length === 0 && message === undefined) return false;
+  return alertBox(message ?? request.t.pleaseCorrect, wrong, wrong.length > 0);
+}
+
+type Wrong = readonly (readonly [id: string, sentences: readonly string[]])[];
+
+function alertBox(message: string, wrong: Wrong, isFocused: boolean): Html {
   return html`
-    <div class="box error" role="alert"${wrong.length > 0 && html` tabindex="-1" autofocus`}>
-      <p>${message ?? request.t.pleaseCorrect}</p>
+    <div class="box error" role="alert"${isFocused && html` tabindex="-1" autofocus`}>
+      <p>${message}</p>
       ${
         wrong.length > 0 &&
-        html`<ul>${wrong.map(([name, sentences]) => html`<li><a href="#f-${name}">${sentences.join(' ')}</a></li>`)}</ul>`
+        html`<ul>${wrong.map(([id, sentences]) => html`<li><a href="#f-${id}">${sentences.join(' ')}</a></li>`)}</ul>`
       }
     </div>
   `;

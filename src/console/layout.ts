@@ -126,10 +126,13 @@ function shell(request: ConsoleRequest, { active, counts, page }: ShellParts): H
 export async function renderPage(request: ConsoleRequest, content: ConsoleContent): Promise<FastifyReply> {
   const isAdmin = request.session?.member.is_admin === true;
   const historyLost = isAdmin && (await findLostHead(request.ctx)) !== null;
+  const { live: _, ...still } = content;
+  // A page that renews itself would lose what was typed.
+  const shown = request.refused ? { ...still, status: request.refused.status } : content;
   return sendPage(
     request.raw,
     request.reply,
-    layoutPage(request, { ...content, historyLost }, await menuCounts(request)),
+    layoutPage(request, { ...shown, historyLost }, await menuCounts(request)),
   );
 }
 

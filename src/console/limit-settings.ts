@@ -17,7 +17,7 @@ import {
 } from '../payments/payment-limits.ts';
 import { findReserveRule, setReserveRule } from '../payments/rolling-reserve.ts';
 import type { TransactionDirection } from '../payments/states.ts';
-import { Problem } from '../platform/errors.ts';
+import { Problem, wrongField } from '../platform/errors.ts';
 import { type Html, type HtmlValue, html } from '../platform/html.ts';
 import { formatAmount } from '../platform/money.ts';
 import { readTypedAmount } from '../platform/typed-amounts.ts';
@@ -29,6 +29,7 @@ import { redirect } from './layout.ts';
 import { type ConsoleRoute, forAdmin, forRoles, OWNER } from './route.ts';
 
 const PATH = '/settings';
+const MERCHANT = '/admin/holders/:id';
 const DIRECTIONS: readonly TransactionDirection[] = ['collection', 'payout', 'refund'];
 const MAX_NUMBER = 40;
 /** Longer than any number that is accepted: a text that is cut would be another number. */
@@ -36,11 +37,11 @@ const MAX_DIGITS = 20;
 const MAX_REASON = 200;
 
 export const limitSettingRoutes: ConsoleRoute[] = [
-  forRoles(OWNER, 'POST', `${PATH}/limits`, changeOwn, { confirm: true }),
-  forRoles(OWNER, 'POST', `${PATH}/blocked`, changeOwnList, { confirm: true }),
-  forAdmin('POST', '/admin/holders/:id/limits', changeAsAdmin, { confirm: true }),
-  forAdmin('POST', '/admin/holders/:id/blocked', changeListAsAdmin, { confirm: true }),
-  forAdmin('POST', '/admin/holders/:id/reserve', changeReserve, { confirm: true }),
+  forRoles(OWNER, 'POST', `${PATH}/limits`, changeOwn, { confirm: true, formOn: PATH }),
+  forRoles(OWNER, 'POST', `${PATH}/blocked`, changeOwnList, { confirm: true, formOn: PATH }),
+  forAdmin('POST', `${MERCHANT}/limits`, changeAsAdmin, { confirm: true, formOn: MERCHANT }),
+  forAdmin('POST', `${MERCHANT}/blocked`, changeListAsAdmin, { confirm: true, formOn: MERCHANT }),
+  forAdmin('POST', `${MERCHANT}/reserve`, changeReserve, { confirm: true, formOn: MERCHANT }),
 ];
 
 /** In the settings of a holder. Owners change it; everybody else reads it. */
@@ -60,6 +61,7 @@ export async function merchantLimits(request: MemberRequest, holderId: bigint): 
       <p class="muted">${t.dayLimits.reserveLead}</p>
       ${form(request, {
         action: `${path}/reserve`,
+        idPrefix: 'reserve',
         row: true,
         fields: [
           { name: 'percent', label: t.dayLimits.percent, value: rule ? formatAmount(rule.basisPoints) : '' },
@@ -141,6 +143,7 @@ function limitForm(request: MemberRequest, path: string): Html {
   const currencies = [...new Set([...ctx.catalog.methods.values()].map((method) => method.currency))].sort();
   return form(request, {
     action: `${path}/limits`,
+    idPrefix: 'limit',
     row: true,
     fields: [
       {
@@ -173,6 +176,7 @@ function blockForm(request: MemberRequest, path: string): Html {
   const { t } = request;
   return form(request, {
     action: `${path}/blocked`,
+    idPrefix: 'blocked',
     row: true,
     fields: [
       {
@@ -202,11 +206,12 @@ async function changeAsAdmin(request: MemberRequest): Promise<FastifyReply> {
 
 async function change(request: MemberRequest, holderId: bigint, setBy: LimitSetter): Promise<void> {
   const { ctx, actor, t } = request;
+  const limit = readChange(request);
   try {
-    await setLimit(ctx, actor, holderId, setBy, readChange(request));
+    await setLimit(ctx, actor, holderId, setBy, limit);
   } catch (error) {
     const errors = error instanceof Problem ? error.details.errors : undefined;
-    if (errors?.subject) throw new Problem('invalid_params', { message: t.dayLimits.noMember });
+    if (errors?.subject) throw wrongField('subject', t.dayLimits.noMember);
     if (errors) throw new Problem('invalid_params', { message: t.dayLimits.looser });
     throw error;
   }
@@ -221,8 +226,9 @@ function readChange(request: MemberRequest): LimitChange {
   const typed = fieldOf(request, 'amount');
   const amount = typed === '' ? null : readTypedAmount(typed, request.language, { currency });
   const count = fieldOf(request, 'count', MAX_DIGITS);
-  if (!direction || !subject || !isKnown || (amount && !amount.ok) || !/^\d{0,8}$/.test(count))
-    throw new Problem('invalid_params', { message: amount && !amount.ok ? amount.sentence : t.dayLimits.invalid });
+  if (!direction || !subject || !isKnown) throw new Problem('invalid_params', { message: t.dayLimits.invalid });
+  if (amount && !amount.ok) throw wrongField('amount', amount.sentence);
+  if (!/^\d{0,8}$/.test(count)) throw wrongField('count', t.dayLimits.invalid);
   return {
     direction,
     subject,
@@ -252,7 +258,7 @@ async function changeList(request: MemberRequest, holderId: bigint): Promise<voi
   }
   // In national form it would be on the list and block nobody.
   const msisdn = readWithCountry(typed, ctx.catalog.countries.values());
-  if (msisdn === null) throw new Problem('invalid_params', { message: t.dayLimits.numberInvalid });
+  if (msisdn === null) throw wrongField('mobile', t.dayLimits.numberInvalid);
   await blockNumber(ctx, actor, holderId, { msisdn, reason: fieldOf(request, 'reason', MAX_REASON) });
 }
 
@@ -261,7 +267,7 @@ async function changeReserve(request: MemberRequest): Promise<FastifyReply> {
   const percent = fieldOf(request, 'percent', 8);
   // A percentage such as 2.5 is 250 basis points, as an amount is hundredths.
   const share = percent === '' ? null : readTypedAmount(percent, request.language, { currency: 'XXX' });
-  if (share && !share.ok) throw new Problem('invalid_params', { message: share.sentence });
+  if (share && !share.ok) throw wrongField('percent', share.sentence);
   const rule = share ? { basisPoints: share.amount, days: Number(fieldOf(request, 'days', MAX_DIGITS)) } : null;
   await setReserveRule(request.ctx, request.actor, id, rule);
   return redirect(request, `/console/admin/holders/${id}`, 'saved');

@@ -20,6 +20,8 @@ export type ConsoleRoute = {
   whenSuspended: boolean;
   /** Works for a member of a live gateway who has neither a password nor a passkey yet. Everything else leads to /welcome. */
   withoutCredential: boolean;
+  /** The path of the page with the form. It is shown again, with what was typed, when the form is refused. */
+  formOn: string | null;
   /** Its form carries a file. It is only read for a visitor with a session. */
   largeForm: boolean;
   /** Its form carries a file of at most this many bytes, which is kept on the disk; only for a visitor with a session. 0: none. */
@@ -37,10 +39,11 @@ type Options = {
   confirm?: true;
   whenSuspended?: true;
   withoutCredential?: true;
+  formOn?: string;
   largeForm?: true;
   uploadBytes?: number;
 };
-type Flags = 'confirm' | 'whenSuspended' | 'withoutCredential' | 'largeForm' | 'uploadBytes';
+type Flags = 'confirm' | 'whenSuspended' | 'withoutCredential' | 'formOn' | 'largeForm' | 'uploadBytes';
 
 export function forAnyone(
   method: ConsoleRoute['method'],
@@ -109,6 +112,7 @@ function flagsOf(options: Options): Pick<ConsoleRoute, Flags> {
     confirm: options.confirm ?? false,
     whenSuspended: options.whenSuspended ?? false,
     withoutCredential: options.withoutCredential ?? false,
+    formOn: options.formOn ?? null,
     largeForm: options.largeForm ?? false,
     uploadBytes: options.uploadBytes ?? 0,
   };

@@ -39,6 +39,7 @@ import {
   hasSession,
   isConfirmed,
   openRequest,
+  type RefusedForm,
   requireActive,
   requireOwnForm,
   requireShownHolder,
@@ -192,6 +193,10 @@ export function consoleRoutes(app: HttpServer, gateway: GatewayServices): void {
         config: { problemPage, ...(route.uploadBytes > 0 && { uploadBytes: route.uploadBytes }) },
         handler: (raw, reply) => serve(services, route, raw, reply),
       });
+    // The page that is shown again has the address of its form, where a person may open it or change the language.
+    for (const { path, formOn } of CONSOLE_ROUTES)
+      if (formOn !== null && !findPage(path))
+        scope.get(`/console${path}`, (raw, reply) => reply.redirect(pageAddress(raw, formOn), 303));
   });
 }
 
@@ -232,9 +237,26 @@ async function serve(services: ConsoleServices, route: ConsoleRoute, raw: Fastif
     if (isGuess && reply.statusCode === 401) await recordRefusal(request);
     return answer;
   } catch (error) {
-    if (isGuess && error instanceof Problem && error.status === 401) await recordRefusal(request);
-    throw error;
+    if (!(error instanceof Problem)) throw error;
+    if (isGuess && error.status === 401) await recordRefusal(request);
+    const page = route.formOn !== null && isAboutForm(error) && findPage(route.formOn);
+    if (!page) throw error;
+    return page.handle({ ...request, refused: refusedForm(request, error) });
   }
+}
+
+/** Not that somebody may not send it, that what it is about is gone, or that the service cannot answer. */
+function isAboutForm({ status }: Problem): boolean {
+  return status >= 400 && status < 500 && ![401, 403, 404].includes(status);
+}
+
+function refusedForm(request: ConsoleRequest, problem: Problem): RefusedForm {
+  return {
+    action: request.raw.url.replace(/^\/console|\?.*$/g, ''),
+    status: problem.status,
+    sentence: problemSentence(request, problem),
+    errors: (!saysAll(problem) && problem.details.errors) || {},
+  };
 }
 
 /** A wrong password, code, passkey or link, whichever form it was given in. The visitor is answered in any case. */
@@ -254,6 +276,17 @@ function requireAccess({ t, holder, role }: ConsoleRequest, { member }: Session,
   }
   if (!holder || !role) throw new Problem('forbidden', { message: t.noHolder });
   if (!access.includes(role)) throw new Problem('forbidden', { message: t.roleNotAllowed });
+}
+
+/** The page with the form, with the same parameters in its path and the same query. */
+function pageAddress(raw: FastifyRequest, path: string): string {
+  const params = raw.params as Record<string, string>;
+  const filled = path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
+  return safePath(`/console${filled}${/\?.*/s.exec(raw.url)?.[0] ?? ''}`);
+}
+
+function findPage(path: string): ConsoleRoute | undefined {
+  return CONSOLE_ROUTES.find((route) => route.method === 'GET' && route.path === path);
 }
 
 /** What a browser can open. The answer to a form may have an address that is none. */
@@ -290,13 +323,15 @@ function problemPage(problem: Problem, raw: FastifyRequest, reply: FastifyReply)
       body: html`<main><h1>${problem.message}</h1><p><a href="/console">Console</a></p></main>`,
     });
   const { t } = request;
+  const sentence = problemSentence(request, problem);
   const sentences = saysAll(problem) ? [] : Object.values(problem.details.errors ?? {}).flat();
+  const further = sentences.filter((each) => each !== sentence);
   const page = layoutPage(request, {
     title: problemTitle(request, problem.status),
     body: html`
       <div class="card">
-        <p>${problemSentence(request, problem)}</p>
-        ${sentences.length > 0 && html`<ul>${sentences.map((sentence) => html`<li>${sentence}</li>`)}</ul>`}
+        <p>${sentence}</p>
+        ${further.length > 0 && html`<ul>${further.map((each) => html`<li>${each}</li>`)}</ul>`}
         ${problem.status >= 500 && html`<p class="muted">${raw.id}</p>`}
         ${raw.method === 'POST' && html`<p><a class="button button-secondary" href="${formPath(raw)}">${t.back}</a></p>`}
         <p><a href="/console">${t.toHome}</a></p>

@@ -2,21 +2,23 @@
 
 import type { FastifyReply } from 'fastify';
 import type { Reader } from '../platform/db.ts';
-import { Problem } from '../platform/errors.ts';
+import { Problem, wrongField } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { icon } from '../ui/icons.ts';
 import { fieldOf, type HolderRequest } from './console-request.ts';
-import { form, postForm } from './form-components.ts';
+import { form, isRefused, postForm } from './form-components.ts';
 import { redirect } from './layout.ts';
 import { type ConsoleRoute, EVERYONE, forRoles } from './route.ts';
-import { cleanQuery } from './transaction-filter.ts';
+import { filterQuery } from './transaction-filter.ts';
 
 const MAX_SAVED = 20;
 const MAX_NAME_CHARACTERS = 60;
 const MAX_QUERY_CHARACTERS = 1_000;
 
+const SAVE = '/transactions/saved';
+
 export const savedFilterRoutes: ConsoleRoute[] = [
-  forRoles(EVERYONE, 'POST', '/transactions/saved', save),
+  forRoles(EVERYONE, 'POST', SAVE, save, { formOn: '/transactions' }),
   forRoles(EVERYONE, 'POST', '/transactions/saved/remove', remove),
 ];
 
@@ -33,7 +35,7 @@ export function listSavedFilters(reader: Reader, holderId: bigint, memberId: big
 export function savedFilterMenu(request: HolderRequest, saved: readonly SavedFilter[], current: string): Html {
   const { t } = request;
   return html`
-    <details class="unfold">
+    <details class="unfold"${isRefused(request, SAVE) && html` open`}>
       <summary class="chip">
         ${icon('bookmark')}<span class="chip-label">${t.transactions.saved}</span>
         ${saved.length > 0 && html`<span>${saved.length}</span>`}
@@ -43,9 +45,10 @@ export function savedFilterMenu(request: HolderRequest, saved: readonly SavedFil
         ${saved.length === 0 && current === '' && html`<p class="muted">${t.transactions.savedNone}</p>`}
         ${
           current !== '' &&
+          current.length <= MAX_QUERY_CHARACTERS &&
           form(request, {
-            action: '/transactions/saved',
-            hidden: { query: current },
+            // The filter is in the address, so that the list is the same one when the form is refused.
+            action: `${SAVE}?${current}`,
             fields: [
               {
                 name: 'name',
@@ -81,8 +84,11 @@ function savedRow(request: HolderRequest, { name, query }: SavedFilter): Html {
 async function save(request: HolderRequest): Promise<FastifyReply> {
   const { ctx, holder, session, t } = request;
   const name = fieldOf(request, 'name', MAX_NAME_CHARACTERS);
-  const query = cleanQuery(fieldOf(request, 'query', MAX_QUERY_CHARACTERS));
-  if (name === '' || query === '') throw new Problem('invalid_params', { message: t.fieldRequired });
+  const query = filterQuery(request);
+  if (name === '') throw wrongField('name', t.fieldRequired);
+  // No page offers to keep such a filter.
+  if (query === '' || query.length > MAX_QUERY_CHARACTERS)
+    throw new Problem('invalid_params', { message: t.requestRejected });
   const saved = await ctx.db.transaction((tx) =>
     tx.query(
       `insert into saved_filters (holder_id, member_id, name, query, created_at)

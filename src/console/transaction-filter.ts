@@ -138,16 +138,6 @@ export function filterQuery(request: HolderRequest, changes: Record<string, stri
   return query.toString();
 }
 
-/** A query with nothing but filters, as it may be kept. */
-export function cleanQuery(text: string): string {
-  const given = new URLSearchParams(text);
-  const kept = FILTER_NAMES.flatMap((name) => {
-    const value = given.get(name)?.slice(0, MAX_CHARACTERS) ?? '';
-    return value === '' ? [] : [[name, value] as [string, string]];
-  });
-  return new URLSearchParams(kept).toString();
-}
-
 export function listAddress(query: string): string {
   return query === '' ? '/console/transactions' : `/console/transactions?${query}`;
 }

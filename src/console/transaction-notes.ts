@@ -3,23 +3,26 @@
 import type { FastifyReply } from 'fastify';
 import { addNote, MAX_NOTE_CHARACTERS } from '../payments/transaction-notes.ts';
 import { refOf } from '../payments/transactions.ts';
-import { Problem } from '../platform/errors.ts';
+import { Problem, wrongField } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { icon } from '../ui/icons.ts';
 import { fieldOf, type HolderRequest } from './console-request.ts';
-import { form } from './form-components.ts';
+import { form, isRefused } from './form-components.ts';
 import { redirect } from './layout.ts';
 import { type ConsoleRoute, forRoles, MAKERS } from './route.ts';
 import { requireTransaction, type TransactionDetails } from './transaction-details.ts';
 
-export const transactionNoteRoutes: ConsoleRoute[] = [forRoles(MAKERS, 'POST', '/transactions/:ref/notes', writeNote)];
+export const transactionNoteRoutes: ConsoleRoute[] = [
+  forRoles(MAKERS, 'POST', '/transactions/:ref/notes', writeNote, { formOn: '/transactions/:ref' }),
+];
 
 export function noteForm(request: HolderRequest, { transaction }: TransactionDetails): Html | false {
   const { t, role } = request;
   if (!MAKERS.includes(role)) return false;
   const { notes } = t.transaction;
+  const action = `/transactions/${refOf(transaction)}/notes`;
   const fields = form(request, {
-    action: `/transactions/${refOf(transaction)}/notes`,
+    action,
     fields: [
       {
         type: 'textarea',
@@ -35,7 +38,7 @@ export function noteForm(request: HolderRequest, { transaction }: TransactionDet
     variant: 'secondary',
   });
   return html`
-    <details class="note-form">
+    <details class="note-form"${isRefused(request, action) && html` open`}>
       <summary>${icon('sticky-note')} ${notes.open}</summary>
       ${fields}
     </details>
@@ -49,7 +52,7 @@ async function writeNote(request: HolderRequest): Promise<FastifyReply> {
   const note = fieldOf(request, 'note', 2 * MAX_NOTE_CHARACTERS)
     .replaceAll('\r\n', '\n')
     .slice(0, MAX_NOTE_CHARACTERS);
-  if (note === '') throw new Problem('invalid_params', { message: t.transaction.notes.missing });
+  if (note === '') throw wrongField('note', t.transaction.notes.missing);
   const isAdded = await addNote(ctx, actor, holder.id, transaction.id, note);
   if (!isAdded) throw new Problem('invalid_params', { message: t.transaction.notes.tooMany });
   return redirect(request, `/console/transactions/${refOf(transaction)}`, 'noteAdded');

@@ -8,18 +8,18 @@ import { recordAudit } from '../holders/audit.ts';
 import { refOf } from '../payments/transactions.ts';
 import { publicUrl } from '../platform/config.ts';
 import { isEmail, MAX_EMAIL_CHARACTERS } from '../platform/email.ts';
-import { Problem } from '../platform/errors.ts';
+import { Problem, wrongField } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
 import { addressOf } from '../platform/http.ts';
 import { icon } from '../ui/icons.ts';
 import { fieldOf, type HolderRequest, money } from './console-request.ts';
-import { form } from './form-components.ts';
+import { form, isRefused } from './form-components.ts';
 import { redirect } from './layout.ts';
 import { type ConsoleRoute, forRoles, MAKERS } from './route.ts';
 import { requireTransaction, type TransactionDetails } from './transaction-details.ts';
 
 export const transactionReceiptRoutes: ConsoleRoute[] = [
-  forRoles(MAKERS, 'POST', '/transactions/:ref/receipt', sendByMail),
+  forRoles(MAKERS, 'POST', '/transactions/:ref/receipt', sendByMail, { formOn: '/transactions/:ref' }),
 ];
 
 export async function receiptMenu(request: HolderRequest, details: TransactionDetails): Promise<Html | false> {
@@ -34,7 +34,7 @@ export async function receiptMenu(request: HolderRequest, details: TransactionDe
   const email = payer?.email ?? link?.email ?? null;
   const mail = () => email !== null && mailAddress(email, sendReceipt.subject(business), text);
   return html`
-    <details class="unfold">
+    <details class="unfold"${isRefused(request, mailPath(transaction)) && html` open`}>
       <summary class="button button-secondary">${icon('receipt')}${sendReceipt.button}</summary>
       <div class="popover">
         ${
@@ -59,13 +59,16 @@ export async function receiptMenu(request: HolderRequest, details: TransactionDe
   `;
 }
 
+const mailPath = (transaction: TransactionDetails['transaction']): string =>
+  `/transactions/${refOf(transaction)}/receipt`;
+
 /** Asks for the address, and offers the one that is known. */
 function mailForm(request: HolderRequest, { transaction }: TransactionDetails, email: string | null): Html | false {
   const { t, role } = request;
   const { sendReceipt } = t.transaction;
   if (!MAKERS.includes(role)) return false;
   return form(request, {
-    action: `/transactions/${refOf(transaction)}/receipt`,
+    action: mailPath(transaction),
     fields: [
       {
         type: 'email',
@@ -90,7 +93,7 @@ async function sendByMail(request: HolderRequest): Promise<FastifyReply> {
   const transaction = await requireTransaction(request);
   if (!canMailReceipt(ctx, transaction)) throw new Problem('not_found');
   const email = fieldOf(request, 'email', MAX_EMAIL_CHARACTERS + 1);
-  if (!isEmail(email)) throw new Problem('invalid_params', { message: t.emailInvalid });
+  if (!isEmail(email)) throw wrongField('email', t.emailInvalid);
   const audited = { holderId: holder.id, actor, action: 'receipt.mailed', subject: refOf(transaction) } as const;
   const result = await mailReceipt(ctx, { transaction, email, address: addressOf(raw) }, (tx) =>
     recordAudit(tx, audited, ctx.clock.now()),

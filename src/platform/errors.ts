@@ -353,6 +353,11 @@ export class Problem extends Error {
   }
 }
 
+/** One field is wrong, and this is what the person or the program that sent it is told. */
+export function wrongField(field: string, sentence: string): Problem {
+  return new Problem('invalid_params', { message: sentence, errors: { [field]: [sentence] } });
+}
+
 /** Collects the errors of all fields, so that one response names all of them. */
 export function collectFieldErrors(): {
   errors: FieldErrors;

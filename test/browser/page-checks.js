@@ -67,6 +67,9 @@
         ...all('th')
           .filter((cell) => !cell.hasAttribute('scope'))
           .map((cell) => `a head without a scope: ${named(cell)}`),
+        ...all('[id]')
+          .filter((element) => document.getElementById(element.id) !== element)
+          .map((element) => `an id that another element has: ${named(element)}`),
         ...all('[tabindex]')
           .filter((element) => element.tabIndex > 0)
           .map((element) => `an order of its own: ${named(element)}`),
