@@ -1,6 +1,7 @@
 // Runs the tests: one PostgreSQL for all of them, a migrated template to clone from, then Node's own test runner over
-// every *.test.ts or over the files named on the command line. `--test-name-pattern` selects tests by name, `--times` prints
-// where the time went. Files that are named have a process each; when all are run, short ones share some.
+// every *.test.ts but the long ones, over all of them (`--all`), or over the files named on the command line.
+// `--test-name-pattern` selects tests by name, `--times` prints where the time went. Files that are named have a process each;
+// otherwise short ones share some.
 
 import { globSync, mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -28,19 +29,28 @@ const NAME_PATTERN = 'test-name-pattern';
 /** Only to end a file, or a test in it, that hangs: on a machine that is busy with other things the longest take many minutes. */
 const FILE_TIMEOUT_MS = 1_800_000;
 
+/** Minutes each, and of what the others try a part of: only with `--all`, or when they are named. */
+const LONG = [
+  'test/browser/accessibility.test.ts',
+  'test/money-crash.test.ts',
+  'test/several-processes.test.ts',
+  'test/simulation/more-seeds.test.ts',
+  'test/transaction-pooling.test.ts',
+  'test/vault-rotation.test.ts',
+];
+
 /** Started first, in a process each, so that the end is not one long file and idle processors: see `--times`. */
 const LONGEST_FIRST = [
-  'test/browser/console.test.ts',
-  'test/money-crash.test.ts',
+  ...LONG,
   'test/process.test.ts',
+  'test/browser/checkout.test.ts',
+  'test/browser/console.test.ts',
   'test/fuzz/fuzz.test.ts',
   'test/simulation.test.ts',
-  'test/simulation/more-seeds.test.ts',
   'test/browser/journeys.test.ts',
   'test/rails/contract.test.ts',
   'test/browser/states.test.ts',
   'test/browser/money.test.ts',
-  'test/browser/checkout.test.ts',
   'test/crash.test.ts',
   'test/docs.test.ts',
   'test/rails/journey.test.ts',
@@ -68,10 +78,11 @@ async function run(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
-    options: { [NAME_PATTERN]: { type: 'string' }, times: { type: 'boolean' } },
+    options: { [NAME_PATTERN]: { type: 'string' }, times: { type: 'boolean' }, all: { type: 'boolean' } },
   });
   const patterns = positionals.length > 0 ? positionals : ALL_TESTS;
-  const found = globSync(patterns, { cwd: ROOT, exclude: ['**/node_modules/**'] }).sort();
+  const leftOut = positionals.length > 0 || values.all ? [] : LONG;
+  const found = globSync(patterns, { cwd: ROOT, exclude: ['**/node_modules/**', ...leftOut] }).sort();
   const longest = LONGEST_FIRST.filter((file) => found.includes(file));
   const others = found.filter((file) => !longest.includes(file));
   if (found.length === 0) {
@@ -86,6 +97,8 @@ async function run(args: string[]): Promise<number> {
   } finally {
     rmSync(folder, { recursive: true, force: true });
     if (times) console.log(times.stop());
+    if (leftOut.length > 0)
+      console.log(`${leftOut.length} long files of tests were left out: npm run test:all runs them too.`);
   }
 }
 

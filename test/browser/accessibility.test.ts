@@ -1,5 +1,5 @@
-// Every page of the console and every state of the checkout, checked for what axe does not look at: the keyboard, borders of
-// fields, errors beside their fields, keyboards of phones, sizes for fingers, movement, titles.
+// Every page of the console and every state of the checkout, checked by axe and for what axe does not look at: the
+// keyboard, borders of fields, errors beside their fields, keyboards of phones, sizes for fingers, movement, titles.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -7,7 +7,16 @@ import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { LANGUAGES } from '../../src/console/messages.ts';
 import { createTestGateway, type TestGateway } from '../gateway.ts';
-import { browserMissing, sideways, startBrowser, type VisitOptions, visit } from './browser.ts';
+import {
+  browserMissing,
+  findings,
+  newFindings,
+  showsNewColours,
+  sideways,
+  startBrowser,
+  type VisitOptions,
+  visit,
+} from './browser.ts';
 import { type FullConsole, fillConsole } from './console-pages.ts';
 import { openShop } from './shop.ts';
 import { makeStates, type State } from './states.ts';
@@ -22,6 +31,8 @@ async function check(page: Page, ...names: (Check | `targets(${number})`)[]): Pr
   return page.evaluate<string[]>(`[${calls.join(', ')}]`);
 }
 
+/** What a narrow screen can break; everything else is the same markup. */
+const NARROW = ['target-size', 'scrollable-region-focusable'];
 const HEIGHT = 800;
 const LOOKS = [
   { width: 1280, height: HEIGHT, colorScheme: 'light', alsoAt: [860] },
@@ -44,7 +55,7 @@ const SEND_WRONG = `(() => {
   form.submit();
 })()`;
 
-describe('accessibility beyond axe', { skip: browserMissing() ?? false }, () => {
+describe('accessibility of every page', { skip: browserMissing() ?? false }, () => {
   let gateway: TestGateway;
   let browser: Browser;
   let full: FullConsole;
@@ -69,6 +80,30 @@ describe('accessibility beyond axe', { skip: browserMissing() ?? false }, () => 
     await opened.context.addCookies([{ name, value, url: gateway.url }]);
     return opened;
   }
+
+  test('every page is accessible on a desktop, in the dark and on a phone, and fits 360 px', async () => {
+    const { page, complaints, close } = await visitAsOwner({ width: 1280 });
+    const home = `${gateway.url}/console`;
+    const [known, knownInLight] = [new Set<string>(), new Set<string>()];
+    for (const { name, url } of full.pages) {
+      await page.setViewportSize({ width: 1280, height: 800 });
+      await page.emulateMedia({ colorScheme: 'light' });
+      await page.goto(url);
+      assert.deepEqual(await newFindings(page, knownInLight), [], name);
+      await page.emulateMedia({ colorScheme: 'dark' });
+      // The navigation of a wide screen is the same on every page.
+      if (url === home) assert.deepEqual(await findings(page, 'color-contrast'), [], `${name}, dark`);
+      await page.setViewportSize({ width: 360, height: 740 });
+      const rules = (await showsNewColours(page, known)) ? [...NARROW, 'color-contrast'] : NARROW;
+      assert.deepEqual(await findings(page, ...rules), [], `${name}, narrow and dark`);
+      assert.ok((await sideways(page)) <= 0, `${name} scrolls sideways at 360 px`);
+    }
+    assert.deepEqual(
+      complaints.filter((line) => !/404/.test(line)),
+      [],
+    );
+    await close();
+  });
 
   test('on a desktop and a phone the keyboard is seen, fields stand out, tables have names, nothing moves', async () => {
     const { page, close } = await visitAsOwner();

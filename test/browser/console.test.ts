@@ -17,7 +17,7 @@ import type { JsonObject } from '../../src/platform/strict-json.ts';
 import { createTestGateway, type TestGateway } from '../gateway.ts';
 import { signBody } from '../shop.ts';
 import { allTexts, missingFrenchSpaces, visibleText } from '../texts.ts';
-import { browserMissing, findings, newFindings, showsNewColours, sideways, startBrowser, visit } from './browser.ts';
+import { browserMissing, findings, sideways, startBrowser, visit } from './browser.ts';
 import { type FullConsole, fillConsole } from './console-pages.ts';
 
 const COLLECTION: JsonObject = { amount: 2500, country_id: 1, currency: 'KES', mobile: '254712345000' };
@@ -34,9 +34,6 @@ function englishSentences(code: ConsoleLanguage): string[] {
     .concat(Object.values(FAILURE_MESSAGES))
     .filter((text) => SENTENCE.test(text) && !own.some((each) => each.includes(text)));
 }
-
-/** What a narrow screen can break; everything else is the same markup. */
-const NARROW = ['target-size', 'scrollable-region-focusable'];
 
 describe('the console in a browser', { skip: browserMissing() ?? false }, () => {
   let gateway: TestGateway;
@@ -346,29 +343,5 @@ describe('the console in a browser', { skip: browserMissing() ?? false }, () => 
       if (total > heaviest.total) Object.assign(heaviest, { name, total });
     }
     console.log(`The heaviest page is "${heaviest.name}": ${heaviest.total} bytes.`);
-  });
-
-  test('every page is accessible on a desktop, in the dark and on a phone, and fits 360 px', async () => {
-    const { page, complaints, close } = await visitAsOwner({ width: 1280 });
-    const home = `${gateway.url}/console`;
-    const [known, knownInLight] = [new Set<string>(), new Set<string>()];
-    for (const { name, url } of full.pages) {
-      await page.setViewportSize({ width: 1280, height: 800 });
-      await page.emulateMedia({ colorScheme: 'light' });
-      await page.goto(url);
-      assert.deepEqual(await newFindings(page, knownInLight), [], name);
-      await page.emulateMedia({ colorScheme: 'dark' });
-      // The navigation of a wide screen is the same on every page.
-      if (url === home) assert.deepEqual(await findings(page, 'color-contrast'), [], `${name}, dark`);
-      await page.setViewportSize({ width: 360, height: 740 });
-      const rules = (await showsNewColours(page, known)) ? [...NARROW, 'color-contrast'] : NARROW;
-      assert.deepEqual(await findings(page, ...rules), [], `${name}, narrow and dark`);
-      assert.ok((await sideways(page)) <= 0, `${name} scrolls sideways at 360 px`);
-    }
-    assert.deepEqual(
-      complaints.filter((line) => !/404/.test(line)),
-      [],
-    );
-    await close();
   });
 });
