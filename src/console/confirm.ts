@@ -1,5 +1,5 @@
 // The page that asks for a proof again before secrets and payouts: a code, a passkey or a recovery code; the password of a
-// member without a second factor.
+// member without a second factor. It carries along the form that somebody sent, and the browser sends that again after the proof.
 
 import type { FastifyReply } from 'fastify';
 import { confirmSession } from '../holders/members.ts';
@@ -8,9 +8,18 @@ import { askForPasskey, provePasskey } from '../holders/passkeys.ts';
 import { isOwnPassword } from '../holders/passwords.ts';
 import { useRecoveryCode } from '../holders/recovery-codes.ts';
 import { proveFactor } from '../holders/second-factor.ts';
+import type { Form } from '../platform/forms.ts';
 import { type Html, html } from '../platform/html.ts';
 import { addressOf } from '../platform/http.ts';
-import { CONFIRMED_MS, fieldOf, type MemberRequest, originOf, queryOf, safePath } from './console-request.ts';
+import {
+  CONFIRMED_MS,
+  fieldOf,
+  type MemberRequest,
+  originOf,
+  queryOf,
+  SHOWN_FOR,
+  safePath,
+} from './console-request.ts';
 import { passwordField } from './credential-fields.ts';
 import { errorBox, form, postButton } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
@@ -21,11 +30,34 @@ import { factorForms, type WrongFactor, wrongFactorMessage } from './second-step
 
 export const confirmRoutes: ConsoleRoute[] = [
   forMember('GET', '/confirm', (request) => confirmPage(request)),
-  forMember('POST', '/confirm', confirmByCode),
-  forMember('POST', '/confirm/recovery', confirmByRecoveryCode),
+  forMember('POST', '/confirm', confirmByCode, { largeForm: true }),
+  forMember('POST', '/confirm/recovery', confirmByRecoveryCode, { largeForm: true }),
   forMember('POST', '/confirm/passkey/options', passkeyOptions),
-  forMember('POST', '/confirm/passkey', confirmByPasskey),
+  forMember('POST', '/confirm/passkey', confirmByPasskey, { largeForm: true }),
 ];
+
+/** Where the browser sends the form after the proof. */
+const SEND_TO = 'send_to';
+/** Of the page's own forms. What else these have is the form that is carried along. */
+const OWN_FIELDS: readonly string[] = ['csrf', SHOWN_FOR, 'next', 'code', 'password', 'recovery_code', 'credential'];
+/** A form has at most 40, and the page adds some of its own. */
+const MAX_KEPT_FIELDS = 32;
+
+/** Whether the page can carry this form along: it has no field of the same name. */
+export function canBeSentAfterProof(form: Form): boolean {
+  const taken = [...form.keys()].filter((name) => name !== 'csrf' && name !== SHOWN_FOR);
+  return taken.length <= MAX_KEPT_FIELDS && !taken.some((name) => name === SEND_TO || OWN_FIELDS.includes(name));
+}
+
+/** The form that was sent when the proof was asked for, or that a wrong proof carried along; else the page to go to. */
+function hiddenFields(request: MemberRequest): Record<string, string> {
+  const { raw, form } = request;
+  const isForm = raw.method === 'POST' && !raw.url.startsWith('/console/confirm');
+  const sendTo = isForm ? raw.url : form.get(SEND_TO);
+  if (sendTo === undefined) return { next: safePath(form.get('next') ?? queryOf(request, 'next', 500)) };
+  const kept = [...form].filter(([name]) => !OWN_FIELDS.includes(name));
+  return { ...Object.fromEntries(kept), [SEND_TO]: safePath(sendTo) };
+}
 
 async function confirmPage(request: MemberRequest, wrong?: WrongFactor | 'password'): Promise<FastifyReply> {
   const { t } = request;
@@ -34,10 +66,11 @@ async function confirmPage(request: MemberRequest, wrong?: WrongFactor | 'passwo
     title: t.confirm.title,
     lead: t.confirm.lead,
     passkeys: true,
-    ...(wrong ? { status: 401 } : {}),
+    ...(wrong ? { status: 401 } : { status: request.raw.method === 'POST' ? 403 : 200 }),
     body: html`
       <div class="card">
         ${message && errorBox(request, undefined, message)}
+        ${SEND_TO in hiddenFields(request) && html`<p>${t.confirm.thenSent}</p>`}
         ${proofForm(request, wrong)}
       </div>
     `,
@@ -47,7 +80,7 @@ async function confirmPage(request: MemberRequest, wrong?: WrongFactor | 'passwo
 /** The strongest proof that the member has. In live mode only a second factor counts. */
 function proofForm(request: MemberRequest, wrong?: WrongFactor | 'password'): Html {
   const { ctx, t, session } = request;
-  const hidden = { next: safePath(request.form.get('next') ?? queryOf(request, 'next', 500)) };
+  const hidden = hiddenFields(request);
   if (session.hasFactor) {
     const actions = { code: '/confirm', passkey: '/confirm/passkey', recovery: '/confirm/recovery' };
     const factors = { totp: session.hasTotp, passkey: session.hasPasskey };
@@ -106,5 +139,8 @@ async function confirmByPasskey(request: MemberRequest): Promise<FastifyReply> {
 async function finish(request: MemberRequest): Promise<FastifyReply> {
   const { ctx, session } = request;
   await confirmSession(ctx, session.id, new Date(ctx.clock.millis() + CONFIRMED_MS));
+  const sendTo = request.form.get(SEND_TO);
+  // With this status the browser sends the same fields there.
+  if (sendTo !== undefined) return request.reply.header('Cache-Control', 'no-store').redirect(safePath(sendTo), 307);
   return redirect(request, safePath(request.form.get('next')));
 }

@@ -8,7 +8,7 @@ import { recordFailedSignIn } from '../holders/security-events.ts';
 import { OrderRefusal } from '../payments/order-refusals.ts';
 import { BlockedNumberProblem } from '../payments/payment-limits.ts';
 import { Problem } from '../platform/errors.ts';
-import { parseForms } from '../platform/forms.ts';
+import { FORM_LIMIT_BYTES, parseForms } from '../platform/forms.ts';
 import { html, problemText } from '../platform/html.ts';
 import { addressOf, type HttpServer } from '../platform/http.ts';
 import { parseUploads } from '../platform/uploads.ts';
@@ -28,7 +28,7 @@ import { breaksRoutes } from './breaks-page.ts';
 import { callbackPageRoutes } from './callbacks-page.ts';
 import { casePageRoutes } from './case-page.ts';
 import { caseRoutes } from './cases-page.ts';
-import { confirmRoutes } from './confirm.ts';
+import { canBeSentAfterProof, confirmRoutes } from './confirm.ts';
 import { connectionFormRoutes } from './connection-form.ts';
 import { connectionPageRoutes } from './connection-page.ts';
 import { connectionRouteRoutes } from './connection-routes-page.ts';
@@ -98,6 +98,8 @@ import { mustChooseCredential, welcomeRoutes } from './welcome-page.ts';
 
 /** A small picture, or the largest file of payouts: a form writes a byte outside ASCII as three. */
 const LARGE_FORM_BYTES = 4 * 1024 * 1024;
+/** What a proof adds to the form that is sent after it: above all the answer of a passkey. */
+const PROOF_BYTES = 2 * 1024;
 
 export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...signInRoutes,
@@ -205,7 +207,10 @@ function largeForm({ ctx }: ConsoleServices, bodyLimit: number) {
   return {
     bodyLimit,
     onRequest: async (raw: FastifyRequest, reply: FastifyReply) => {
-      if (await hasSession(ctx, raw)) return undefined;
+      if (await hasSession(ctx, raw)) {
+        raw.place?.callerKnown();
+        return undefined;
+      }
       return reply.redirect(`/console/sign-in?next=${encodeURIComponent(returnPath(raw))}`, 303);
     },
   };
@@ -229,8 +234,7 @@ async function serve(services: ConsoleServices, route: ConsoleRoute, raw: Fastif
     requireShownHolder(request);
     if (!route.whenSuspended) requireActive(request);
   }
-  if (route.confirm && !isConfirmed(request))
-    return redirect(request, `/console/confirm?next=${encodeURIComponent(returnPath(raw))}`);
+  if (route.confirm && !isConfirmed(request)) return askForProof(request, route);
   const isGuess = route.access === 'anyone' && route.method === 'POST';
   try {
     const answer = await route.handle(request);
@@ -243,6 +247,16 @@ async function serve(services: ConsoleServices, route: ConsoleRoute, raw: Fastif
     if (!page) throw error;
     return page.handle({ ...request, refused: refusedForm(request, error) });
   }
+}
+
+/** A form is carried along and sent after the proof. Where that cannot be, the page with the form says that it was not sent. */
+async function askForProof(request: ConsoleRequest, route: ConsoleRoute): Promise<FastifyReply> {
+  const { raw, form } = request;
+  const page = findPage('/confirm');
+  const limit = route.largeForm ? LARGE_FORM_BYTES : FORM_LIMIT_BYTES;
+  const fits = Number(raw.headers['content-length'] ?? limit) <= limit - PROOF_BYTES;
+  if (page && route.method === 'POST' && fits && canBeSentAfterProof(form)) return page.handle(request);
+  return redirect(request, `/console/confirm?next=${encodeURIComponent(returnPath(raw))}`);
 }
 
 /** Not that somebody may not send it, that what it is about is gone, or that the service cannot answer. */

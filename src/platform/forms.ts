@@ -4,7 +4,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Problem } from './errors.ts';
 
-const FORM_LIMIT_BYTES = 8 * 1024;
+export const FORM_LIMIT_BYTES = 8 * 1024;
 const MAX_FIELDS = 40;
 const AMPERSAND = 0x26;
 const FORM_TYPE = /^application\/x-www-form-urlencoded(?:[ ]*;[ ]*charset=(?:utf-8|"utf-8"))?$/i;

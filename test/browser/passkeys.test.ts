@@ -121,6 +121,39 @@ describe('passkeys in a browser', { skip: browserMissing() ?? false }, () => {
     await close();
   });
 
+  test('a form that needs a proof is carried out after it: by password, and by passkey', async () => {
+    const member = await addOwner();
+    const { page, complaints, close } = await visitWithDevice({ width: 360 });
+    const setLimit = async (amount: string) => {
+      gateway.ctx.clock.advance(11 * 60_000);
+      await page.goto(`${origin}/console/settings`);
+      await page.selectOption('#f-limit-currency', 'KES');
+      await page.fill('#f-limit-amount', amount);
+      await send(page, 'form[action="/console/settings/limits"] button');
+      await checkPage(page, `the proof before ${amount}`);
+    };
+    const saved = async () => {
+      await page.waitForURL(/\/console\/settings\?done=saved/);
+      return page.innerText('#limits');
+    };
+    await signIn(page, member);
+    await setLimit('500');
+    await page.fill('#f-password', 'a wrong one that is long');
+    await send(page, 'main form button');
+    await page.fill('#f-password', PASSWORD);
+    await page.click('main form button');
+    assert.match(await saved(), /KES\s500/);
+    await addPasskey(page);
+    await setLimit('400');
+    await page.click('form[data-passkey="get"] button');
+    assert.match(await saved(), /KES\s400/);
+    assert.deepEqual(
+      complaints.filter((line) => !/40[13]/.test(line)),
+      [],
+    );
+    await close();
+  });
+
   test('a device without this passkey is told so, and a recovery code is the way in', async () => {
     const member = await addOwner();
     const first = await visitWithDevice();
