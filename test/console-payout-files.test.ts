@@ -166,7 +166,7 @@ describe('files', () => {
     gateway.ctx.clock.advance(11 * 60_000);
     const asked = await reader.post('/console/payouts/import', form);
     assert.equal(asked.status, 403);
-    assert.match(asked.text, /Then we carry out what you just sent\./);
+    assert.match(asked.text, /After this, we carry out your last step\./);
     const wrong = await reader.post('/console/confirm', { ...hiddenFieldsOf(asked.text), password: 'another secret' });
     assert.equal(wrong.status, 401);
     assert.equal(await countOrders(shop), 0);

@@ -50,7 +50,7 @@ export const signIn = {
   confirm: {
     title: 'Confirm your identity',
     lead: 'This is required for secrets and payouts. You will not be asked again for ten minutes.',
-    thenSent: 'Then we carry out what you just sent.',
+    thenSent: 'After this, we carry out your last step.',
     incorrect: 'Incorrect password.',
     factorFirst: 'Live mode requires two-step authentication. Set it up to continue.',
     freshLink: 'You have no password. Sign in again with a new one-time link, and set a password if you like.',
