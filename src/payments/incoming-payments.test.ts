@@ -21,6 +21,7 @@ import { DAY_MS } from '../platform/clock.ts';
 import type { CollectionOrder } from './accept.ts';
 import { createPaymentEngine, type PaymentEngine } from './engine.ts';
 import { createOperatorInbox, type OperatorInbox } from './operator-callbacks.ts';
+import { applyOutcomes } from './outcomes.ts';
 import { purgeRejectedCallbacks } from './rejected-callbacks.ts';
 import { refOf, type Transaction } from './transactions.ts';
 
@@ -131,6 +132,28 @@ describe('orders that share a reference, as at a till that shows only parts of t
     await expect({ amount: 40_000n, fee: 0n });
     await receive(paid(40_000n), paid(40_000n));
     assert.equal(await available(), 80_000n);
+  });
+
+  test('a connection that speaks of the order of another one moves no money out of suspense', async () => {
+    const mine = await expect();
+    await expect({ msisdn: '256772999999' });
+    await receive(paid(100_000n));
+    const held = await suspenseBalance();
+    const open = () => ctx.db.query(`select from cases where kind = 'unknown_reference' and status = 'open'`);
+    const { length: cases } = await open();
+    await ctx.db.transaction((tx) =>
+      applyOutcomes(tx, ctx, [
+        {
+          transactionId: mine.id,
+          source: 'callback',
+          observation: { state: 'succeeded', receipt: null },
+          raw: '',
+          rail: 'another',
+        },
+      ]),
+    );
+    assert.equal(await suspenseBalance(), held);
+    assert.equal((await open()).length, cases);
   });
 
   test('two payers who owe the same amount: people decide whose it is', async () => {

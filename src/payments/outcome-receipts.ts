@@ -8,7 +8,7 @@ import { claimReceipts, findHeldReceipt, findSharedReceipts, readWrongAmounts } 
 import { decide, isFinal, type Outcome, type Transition } from './states.ts';
 import type { Transaction } from './transactions.ts';
 
-/** Notes in each subject whether its receipt is free, and what money came under it. */
+/** Notes in each subject whether its receipt is free, and what money came under it. The outcomes are of the rails of their subjects. */
 export async function claimSuccesses(
   tx: Tx,
   { rails }: Pick<PaymentsContext, 'rails'>,
@@ -16,10 +16,10 @@ export async function claimSuccesses(
   subjects: Map<string, OutcomeSubject>,
   at: Date,
 ): Promise<void> {
-  const candidates = outcomes.flatMap(({ transactionId, observation, rail, amended }) => {
+  const candidates = outcomes.flatMap(({ transactionId, observation, amended }) => {
     const subject = subjects.get(transactionId);
     const receipt = receiptOf(observation);
-    if (!subject || receipt === null || (rail ?? subject.row.rail) !== subject.row.rail) return [];
+    if (!subject || receipt === null) return [];
     const row = { ...subject.row, ...amended };
     const transition = decide(row, observation, progressOf(subject));
     return needsReceipt(row, transition) && !subject.reversedByPeople ? [{ row, receipt }] : [];

@@ -22,6 +22,7 @@ import type { Observation } from '../rails/rail.ts';
 import type { CollectionOrder } from './accept.ts';
 import { createPaymentEngine, type PaymentEngine } from './engine.ts';
 import { applyOutcomes } from './outcomes.ts';
+import { findPayerStep, type PayerStep } from './payer-steps.ts';
 import { readPayout } from './payout-requests.ts';
 import { orderPayouts } from './payouts.ts';
 import { topUpSandbox } from './sandbox-top-up.ts';
@@ -259,6 +260,22 @@ describe('a collection', () => {
     const { applied } = await apply({ ...outcome(transaction, SUCCEEDED), rail: 'another' });
     assert.equal(applied[0]?.effect, 'unknown_transaction');
     assert.equal(await statusOf(transaction), 'pending');
+  });
+
+  test('a rail cannot say where the payer of another rail pays, or what the payer does next', async () => {
+    const transaction = await collect({ verification: 'instructions' });
+    const expiresAt = new Date(base.clock.millis() + 60_000);
+    const steps: PayerStep[] = [
+      {
+        kind: 'transfer',
+        payTo: { kind: 'till', number: '666', name: 'Somebody', bank: null },
+        accountReference: 'X1',
+        expiresAt,
+      },
+      { kind: 'redirect', url: 'https://elsewhere.example', expiresAt },
+    ];
+    for (const step of steps) await apply({ ...outcome(transaction, { state: 'pending', step }), rail: 'another' });
+    assert.equal(await findPayerStep(ctx.db, transaction), null);
   });
 
   test('an outcome of an unknown transaction does not stop the others of the batch', async () => {

@@ -63,14 +63,17 @@ export async function applyOutcomes(
 ): Promise<AppliedOutcomes> {
   const at = ctx.clock.now();
   const subjects = await lockSubjects(tx, outcomes);
-  const counted = outcomes.filter((outcome) => mayCount(ctx, subjects.get(outcome.transactionId)?.row, outcome));
+  const counted = outcomes.filter((outcome) => {
+    const row = subjects.get(outcome.transactionId)?.row;
+    return row !== undefined && isOfItsRail(row, outcome) && mayCount(ctx, row, outcome);
+  });
   await markDecidedReversals(tx, counted, subjects);
   await claimSuccesses(tx, ctx, counted, subjects, at);
   const doesCount = new Set(counted);
   const evidence: NewEvidence[] = [];
   const decided = outcomes.map((outcome) => {
     const subject = subjects.get(outcome.transactionId);
-    if (!subject || (outcome.rail ?? subject.row.rail) !== subject.row.rail) return null;
+    if (!subject || !isOfItsRail(subject.row, outcome)) return null;
     const effect = doesCount.has(outcome) ? applyOne(ctx, subject, outcome, at) : 'ignored';
     evidence.push({ ...outcome, effect });
     return { subject, effect };
@@ -113,13 +116,14 @@ export async function applyOutcomes(
   return { applied, events };
 }
 
+/** An operator can only report the transactions of its own connection. */
+function isOfItsRail(row: Transaction, { rail }: Outcome): boolean {
+  return rail === undefined || rail === row.rail;
+}
+
 /** A message that is not signed counts if its connection allows it or we asked, and it names the operator's reference that we stored. */
-function mayCount(
-  ctx: PaymentsContext,
-  row: Transaction | undefined,
-  { source, observation, isAnswer }: Outcome,
-): boolean {
-  if (source !== 'matched' || !row) return true;
+function mayCount(ctx: PaymentsContext, row: Transaction, { source, observation, isAnswer }: Outcome): boolean {
+  if (source !== 'matched') return true;
   const named = ('railReference' in observation && observation.railReference) || null;
   const isSame = named === null || row.rail_reference === null || named === row.rail_reference;
   return isSame && (isAnswer === true || ctx.rails.matchedCallbacks(row.rail) === 'apply');
