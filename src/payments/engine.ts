@@ -21,7 +21,7 @@ import { claimHints, concludeHint, forgetHint } from './operator-hints.ts';
 import type { Applied } from './outcomes.ts';
 import { type ClaimedJob, claimDue, postponeSubmit, rememberUnstarted, returnJobs } from './payment-jobs.ts';
 import { readPrepared } from './prepared-calls.ts';
-import { isContradicted } from './refund-orders.ts';
+import { waitsForPeople } from './refund-orders.ts';
 import { isFinal, type Outcome } from './states.ts';
 import { refOf, type Transaction } from './transactions.ts';
 import { reportUnsent } from './unsent-submits.ts';
@@ -179,13 +179,13 @@ function createAskLimit(ctx: PaymentsContext): (transactionId: string) => boolea
 }
 
 /**
- * Money does not leave a holder that is suspended or closed, nor a gateway whose database went back in time, nor for a payment that the
- * operator may have given back itself. Read from the database, not from a cache.
+ * Money does not leave a holder that is suspended or closed, nor a gateway whose database went back in time, nor for what may have been
+ * given back by another way meanwhile. Read from the database, not from a cache.
  */
 async function isFrozen(ctx: PaymentsContext, transaction: Transaction): Promise<boolean> {
   const { direction, holder_id: holderId } = transaction;
   if (direction === 'collection') return false;
-  if (direction === 'refund' && (await isContradicted(ctx.db, transaction))) return true;
+  if (direction === 'refund' && (await waitsForPeople(ctx.db, transaction))) return true;
   return (await findHolder(ctx.db, holderId))?.status !== 'active' || (await readLostHead(ctx.db)) !== null;
 }
 

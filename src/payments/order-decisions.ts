@@ -12,7 +12,7 @@ import type { PaymentEngine } from './engine.ts';
 import { OrderRefusal } from './order-refusals.ts';
 import { applyOutcomes } from './outcomes.ts';
 import { queueApproved, removeSubmit } from './payment-jobs.ts';
-import { findRefundById, refuseContradicted } from './refund-orders.ts';
+import { findRefundById, refuseContradicted, refuseOvertaken } from './refund-orders.ts';
 import { refuseBeforeAsked } from './requery-after-restore.ts';
 import { idFromRef, type Transaction } from './transactions.ts';
 
@@ -53,7 +53,9 @@ const REFUND: Ordered = {
   refuseAlone: nothing,
   async refuseApproved(tx, holderId, id) {
     const refund = await findRefundById(tx, holderId, id);
-    if (refund) await refuseContradicted(tx, holderId, refund.collection_id);
+    if (!refund) return;
+    await refuseContradicted(tx, holderId, refund.collection_id);
+    await refuseOvertaken(tx, holderId, refund.collection_id);
   },
 };
 

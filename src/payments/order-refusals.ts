@@ -4,7 +4,7 @@
 import type { Method } from '../catalog/catalog.ts';
 import { Problem, type ProblemCode, type ProblemDetails } from '../platform/errors.ts';
 
-type OrderReason = 'contradicted' | 'notWaiting' | 'ownOrder' | 'sentAlready' | 'partOfList';
+type OrderReason = 'contradicted' | 'overtaken' | 'notWaiting' | 'ownOrder' | 'sentAlready' | 'partOfList';
 
 export class OrderRefusal extends Problem {
   readonly reason: OrderReason;

@@ -265,14 +265,34 @@ export async function refuseContradicted(tx: Tx, holderId: bigint, collectionId:
   throw new OrderRefusal('contradicted', 'refund_not_possible', { errors: { id: [sentence] } });
 }
 
-/** Whether a refund that was ordered before must wait for the same reason. */
-export async function isContradicted(
+/**
+ * A condition on `refund_totals t`: a refund that had failed succeeded after all. With those that are under way, more would be given
+ * back than was collected.
+ */
+const OVERTAKEN = 't.refunded + t.refunded_late + t.dispute_lost + t.under_way + t.disputed > t.collected';
+
+/** A refund that would give the same money back a second time is not approved. */
+export async function refuseOvertaken(tx: Tx, holderId: bigint, collectionId: string): Promise<void> {
+  const rows = await tx.query(
+    `select from refund_totals t where t.holder_id = $1 and t.collection_id = $2 and ${OVERTAKEN}`,
+    [holderId, collectionId],
+  );
+  if (rows.length === 0) return;
+  const sentence =
+    'An earlier refund of this payment succeeded after all, and too little is left for this one. Cancel it.';
+  throw new OrderRefusal('overtaken', 'refund_not_possible', { errors: { id: [sentence] } });
+}
+
+/** Whether a refund that was ordered before must wait for people: for one of these two reasons. */
+export async function waitsForPeople(
   reader: Reader,
   { holder_id: holderId, id }: Pick<Transaction, 'holder_id' | 'id'>,
 ): Promise<boolean> {
   const rows = await reader.query(
-    `select from refund_orders o join cases c on c.holder_id = o.holder_id and c.transaction_id = o.collection_id
-     where o.holder_id = $1 and o.transaction_id = $2 and ${CONTRADICTS} limit 1`,
+    `select from refund_orders o where o.holder_id = $1 and o.transaction_id = $2 and (
+       exists (select from cases c where c.holder_id = o.holder_id and c.transaction_id = o.collection_id and ${CONTRADICTS})
+       or exists (select from refund_totals t
+                  where t.holder_id = o.holder_id and t.collection_id = o.collection_id and ${OVERTAKEN}))`,
     [holderId, id],
   );
   return rows.length > 0;

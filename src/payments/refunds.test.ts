@@ -27,7 +27,7 @@ import {
 import { Problem } from '../platform/errors.ts';
 import type { Observation, RailReply, RefundCall } from '../rails/rail.ts';
 import { createPaymentEngine, type PaymentEngine } from './engine.ts';
-import { cancelRefund } from './order-decisions.ts';
+import { approveRefund, cancelRefund } from './order-decisions.ts';
 import { applyOutcomes } from './outcomes.ts';
 import { readPayout } from './payout-requests.ts';
 import { orderPayouts } from './payouts.ts';
@@ -326,6 +326,33 @@ describe('a refund', () => {
     assert.deepEqual([await statusOf(asked), calls], ['pending', []]);
     await cancelRefund(ctx, COMMAND_LINE, shop.holderId, refOf(asked));
     assert.deepEqual([await statusOf(asked), await reserved()], ['failed', 0n]);
+  });
+
+  test('not sent yet when an earlier one succeeds late: is neither sent nor approved, and can be cancelled', async () => {
+    const collection = await collected();
+    await topUpSandbox(ctx, COMMAND_LINE, shop.holderId, CURRENCY, AMOUNT);
+    const failed: Observation = { state: 'failed', failureCode: 'UNSPECIFIED', rawCode: '', message: '' };
+    refundAnswer = () => ({ observation: failed, raw: '' });
+    const first = await refund(collection, 60_000n);
+    await work();
+    const unsent = { wake: () => undefined };
+    const request = { collection: refOf(collection), amount: 60_000n };
+    const second = await createRefund(ctx, unsent, COMMAND_LINE, shop.holderId, request);
+    await ctx.db.query('update holders set payouts_need_approval = true where id = $1', [shop.holderId]);
+    const waiting = await createRefund(ctx, unsent, COMMAND_LINE, shop.holderId, { ...request, amount: 40_000n });
+    assert.equal(waiting.approval, 'waiting');
+    await apply(first, GIVEN_BACK);
+    refundAnswer = () => ({ observation: GIVEN_BACK, raw: '' });
+    calls = [];
+    const approve = () => approveRefund(ctx, engine, COMMAND_LINE, shop.holderId, refOf(waiting));
+    await assert.rejects(approve(), problemCode('refund_not_possible'));
+    await work(3);
+    assert.deepEqual([await statusOf(second), calls], ['pending', []], 'more than was collected would be given back');
+    await cancelRefund(ctx, COMMAND_LINE, shop.holderId, refOf(second));
+    await approve();
+    await work();
+    assert.deepEqual([await statusOf(waiting), await statusOf(collection)], ['success', 'reversed']);
+    assert.deepEqual([await atOperator(), await reserved()], [0n, 0n]);
   });
 
   test('waits for people where the operator says that it took a part, or names another receipt', async () => {

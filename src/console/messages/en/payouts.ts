@@ -157,6 +157,7 @@ export const payouts = {
   /** Why a payout or a refund was not approved, cancelled or made. */
   orderRefused: {
     contradicted: 'The operator contradicts the success of this payment. The review must be decided first.',
+    overtaken: 'An earlier one succeeded after all. This one would send the same money again. Cancel it.',
     notWaiting: 'This does not need approval. It may have been approved or cancelled already.',
     ownOrder: 'You created this. Another owner or finance member must approve it.',
     sentAlready: 'This was sent or cancelled already. It cannot be taken back.',

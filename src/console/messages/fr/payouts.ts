@@ -167,6 +167,8 @@ export const payouts: Pick<ConsoleMessages, 'payouts' | 'approval' | 'refunds' |
   },
   orderRefused: {
     contradicted: 'L’opérateur contredit la réussite de ce paiement. La vérification doit d’abord être tranchée.',
+    overtaken:
+      'Une tentative précédente a finalement réussi. Celle-ci enverrait le même argent une deuxième fois. Annulez-la.',
     notWaiting: 'Il n’y a rien à approuver ici. Quelqu’un l’a peut-être déjà approuvé ou annulé.',
     ownOrder: 'Vous l’avez créé. Un autre propriétaire ou membre des finances doit l’approuver.',
     sentAlready: 'C’est déjà envoyé ou annulé. On ne peut plus revenir en arrière.',

@@ -164,6 +164,7 @@ export const payouts: Pick<ConsoleMessages, 'payouts' | 'approval' | 'refunds' |
   },
   orderRefused: {
     contradicted: 'A operadora contradiz o sucesso deste pagamento. A análise tem de ser decidida primeiro.',
+    overtaken: 'Uma tentativa anterior acabou por ter sucesso. Esta enviaria o mesmo dinheiro outra vez. Cancele-a.',
     notWaiting: 'Não há nada por aprovar aqui. Pode já ter sido aprovado ou cancelado.',
     ownOrder: 'Foi criado por si. Outro proprietário ou membro das finanças tem de o aprovar.',
     sentAlready: 'Já foi enviado ou cancelado. Não é possível voltar atrás.',

@@ -156,6 +156,7 @@ export const payouts: Pick<ConsoleMessages, 'payouts' | 'approval' | 'refunds' |
   },
   orderRefused: {
     contradicted: 'Mtandao unapinga kwamba malipo haya yalifanikiwa. Ukaguzi lazima uamuliwe kwanza.',
+    overtaken: 'Jaribio la awali lilifanikiwa hatimaye. Hili lingetuma pesa zile zile tena. Lighairi.',
     notWaiting: 'Hakuna cha kuidhinisha hapa. Huenda tayari kimeidhinishwa au kughairiwa.',
     ownOrder: 'Wewe ndiye uliyeunda. Mmiliki mwingine au mtu wa fedha anapaswa kuidhinisha.',
     sentAlready: 'Tayari imetumwa au imeghairiwa. Haiwezi kurudishwa nyuma.',
