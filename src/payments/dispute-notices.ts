@@ -10,7 +10,7 @@ import type { Tx } from '../platform/db.ts';
 import { holderOfUuid, publicId } from '../platform/ids.ts';
 import { lesserOf } from '../platform/money.ts';
 import type { DisputeNotice } from '../rails/rail.ts';
-import { findCase } from './cases.ts';
+import { findCase, openCases } from './cases.ts';
 import type { PaymentsContext } from './context.ts';
 import { endDispute } from './dispute-end.ts';
 import {
@@ -83,9 +83,14 @@ async function open(tx: Tx, ctx: PaymentsContext, collection: Transaction, notic
   if (collection.status !== 'success') throw new Error(`a dispute about a payment that is ${collection.status}`);
   if (notice.currency !== null && notice.currency !== collection.currency)
     throw new Error(`a dispute in ${notice.currency} about a payment in ${collection.currency}`);
-  const left = leftToRefund(collection, await findRefundTotals(tx, collection.holder_id, collection.id));
+  const totals = await findRefundTotals(tx, collection.holder_id, collection.id);
+  const left = leftToRefund(collection, totals);
+  const underWay = totals?.under_way ?? 0n;
+  if (underWay > 0n && (notice.amount ?? left + underWay) > left) await keepRefundsBack(tx, ctx, collection, notice);
+  // The operator sends a reminder: once the refund is cancelled, that opens the dispute.
+  if (left === 0n && underWay > 0n) return;
   if (left === 0n) throw new Error('a dispute about a payment of which nothing is left');
-  const reason = visibleText(notice.reason).slice(0, MAX_DISPUTE_REASON).toWellFormed().trim();
+  const reason = textOf(notice.reason).trim();
   await openDisputeWithin(tx, ctx, OPERATOR, {
     collection: refOf(collection),
     amount: notice.amount === null ? null : lesserOf(notice.amount, left),
@@ -93,6 +98,20 @@ async function open(tx: Tx, ctx: PaymentsContext, collection: Transaction, notic
     reference: notice.id,
     answerBy: answerBy(ctx, notice),
   });
+}
+
+/** What the operator wrote, as it can be stored and shown. */
+function textOf(said: string): string {
+  return visibleText(said).slice(0, MAX_DISPUTE_REASON).toWellFormed();
+}
+
+/** The payer asks both sides for the same money. What was not sent yet waits until people have decided which of them gives it back. */
+function keepRefundsBack(tx: Tx, ctx: PaymentsContext, collection: Transaction, notice: DisputeNotice): Promise<void> {
+  const { id: reference, amount } = notice;
+  const said = { reason: textOf(notice.reason), message: textOf(notice.message) };
+  const detail = { reference, ...said, ...(amount === null ? {} : { amount: String(amount) }) };
+  const { holder_id: holderId, id: transactionId } = collection;
+  return openCases(tx, ctx, [{ holderId, transactionId, kind: 'contradiction', detail }]);
 }
 
 /** Null where the operator names no day, or one that nobody can keep: the usual time counts. */
@@ -114,7 +133,7 @@ async function note(tx: Tx, ctx: PaymentsContext, dispute: Dispute, notice: Disp
       dispute.case_id,
       by,
     ]);
-  const said = visibleText(notice.message).slice(0, MAX_DISPUTE_REASON).toWellFormed();
+  const said = textOf(notice.message);
   const day = isMoved ? ` Answer by ${by.toISOString().slice(0, 10)}.` : '';
   const isNew = await insertDisputeEvidence(tx, OPERATOR, dispute, { note: `${said}${day}`, document: null }, at);
   if (!isNew) return;

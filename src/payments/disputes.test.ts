@@ -44,6 +44,7 @@ import {
 } from './disputes.ts';
 import { createPaymentEngine, type PaymentEngine } from './engine.ts';
 import { setHolderStatus } from './holder-status.ts';
+import { cancelRefund } from './order-decisions.ts';
 import { applyOutcomes } from './outcomes.ts';
 import { readPayout } from './payout-requests.ts';
 import { orderPayouts } from './payouts.ts';
@@ -331,6 +332,40 @@ describe('a dispute', () => {
     await ctx.db.transaction((tx) => applyDisputeNotice(tx, ctx, report));
     assert.equal((await findDispute(ctx.db, opened.case_id))?.status, 'lost');
     assert.deepEqual([await disputed(), await atOperator(), await debt()], [0n, -AMOUNT, AMOUNT]);
+  });
+
+  test('that the operator opens while a refund is not sent yet keeps that refund back', async () => {
+    const collection = await collected();
+    const request = { collection: refOf(collection), amount: 60_000n };
+    const refund = await createRefund(ctx, { wake: () => undefined }, COMMAND_LINE, shop.holderId, request);
+    const open = { id: 'NOTICE-3', state: 'open', amount: null, currency: null, answerBy: null } as const;
+    const notice = { ...open, reason: 'fraud', message: 'The bank asks for it.' };
+    const tell = () =>
+      ctx.db.transaction((tx) =>
+        applyDisputeNotice(tx, ctx, { rail: RAIL, transactionId: collection.id, notice, raw: '' }),
+      );
+    await tell();
+    assert.equal((await listDisputes(ctx.db, shop.holderId, 'open'))[0]?.amount, AMOUNT - 60_000n);
+    await engine.pass();
+    await engine.idle();
+    assert.equal(await statusOf(refund), 'pending', 'it would be given back twice');
+    const kinds = async (of: Transaction) => (await listCasesOf(ctx.db, shop.holderId, of.id)).map(({ kind }) => kind);
+    assert.deepEqual((await kinds(collection)).toSorted(), ['contradiction', 'dispute']);
+
+    // The refund takes all of it: nothing can be held before people have cancelled it.
+    await topUpSandbox(ctx, COMMAND_LINE, shop.holderId, CURRENCY, AMOUNT);
+    const whole = await collected();
+    const all = { collection: refOf(whole), amount: null };
+    const waiting = await createRefund(ctx, { wake: () => undefined }, COMMAND_LINE, shop.holderId, all);
+    const tellAgain = { rail: RAIL, transactionId: whole.id, notice: { ...notice, id: 'NOTICE-4' }, raw: '' };
+    for (const _ of [1, 2]) await ctx.db.transaction((tx) => applyDisputeNotice(tx, ctx, tellAgain));
+    assert.deepEqual(await kinds(whole), ['contradiction']);
+    await engine.pass();
+    await engine.idle();
+    assert.equal(await statusOf(waiting), 'pending');
+    await cancelRefund(ctx, COMMAND_LINE, shop.holderId, refOf(waiting));
+    await ctx.db.transaction((tx) => applyDisputeNotice(tx, ctx, tellAgain));
+    assert.deepEqual((await kinds(whole)).toSorted(), ['contradiction', 'dispute'], 'a reminder opens it');
   });
 
   test('takes evidence of its own holder until it has ended, and keeps the holder open', async () => {
