@@ -378,7 +378,7 @@ describe('the life of a link', () => {
       status,
     }) as Transaction;
   const book = (...settled: Transaction[]) =>
-    harness.ctx.db.transaction((tx) => settleLinks(harness.ctx)(tx, settled, harness.ctx.clock.now()));
+    harness.ctx.db.transaction((tx) => settleLinks(harness.ctx)(tx, settled, harness.ctx.clock.now(), []));
   const settle = (...links: (PaymentLink | null)[]) => book(...links.map((link) => payment(link)));
 
   test('adds up what was paid, without what was given back', async () => {
@@ -388,7 +388,7 @@ describe('the life of a link', () => {
     const first = payment(link);
     await book(first, payment(link));
     assert.equal(await paid(), 500_000n);
-    await harness.ctx.db.transaction((tx) => reverseLinks(tx, [first], harness.ctx.clock.now()));
+    await harness.ctx.db.transaction((tx) => reverseLinks(tx, [first], harness.ctx.clock.now(), []));
     assert.equal(await paid(), 250_000n);
   });
 
@@ -432,7 +432,7 @@ describe('the life of a link', () => {
   });
 
   const giveBack = (...reversed: Transaction[]) =>
-    harness.ctx.db.transaction((tx) => reverseLinks(tx, reversed, harness.ctx.clock.now()));
+    harness.ctx.db.transaction((tx) => reverseLinks(tx, reversed, harness.ctx.clock.now(), []));
   const paidTwice = async () => {
     const cases = await listOpenCases(harness.ctx.db, { holderId: harness.shop.holderId }, { limit: 100 });
     return cases.flatMap((each) => (each.kind === 'link_paid_twice' ? [each.transaction_id] : []));
@@ -496,7 +496,7 @@ describe('the life of a link', () => {
     const settled = [{ direction: 'collection', link_id: link.id } as Transaction];
     await assert.rejects(
       harness.ctx.db.transaction(async (tx) => {
-        await settleLinks(harness.ctx)(tx, settled, harness.ctx.clock.now());
+        await settleLinks(harness.ctx)(tx, settled, harness.ctx.clock.now(), []);
         throw new Error('the ledger refused');
       }),
     );

@@ -4,7 +4,8 @@
 import { type Actor, recordAudit } from '../holders/audit.ts';
 import { type NewCase, openCases } from '../payments/cases.ts';
 import type { CollectionsHook, PaymentsContext } from '../payments/context.ts';
-import type { Transaction } from '../payments/transactions.ts';
+import { refOf, type Transaction } from '../payments/transactions.ts';
+import { listRetryLinks } from '../payments/tries.ts';
 import { isoMicroseconds } from '../platform/clock.ts';
 import { columns } from '../platform/columns.ts';
 import { type Config, publicUrl } from '../platform/config.ts';
@@ -20,6 +21,8 @@ import { shortUrl } from './short-urls.ts';
 
 export type LinkStatus = 'active' | 'paid' | 'expired' | 'disabled';
 const MAX_CODE_TRIES = 3;
+/** Who says that a payment succeeded after all. */
+const OPERATOR: Actor = { memberId: null, name: 'operator' };
 
 export const LINK_STATUSES: readonly LinkStatus[] = ['active', 'paid', 'expired', 'disabled'];
 
@@ -246,12 +249,32 @@ const LINK_PAYMENTS = columns<LinkPayments>(2, {
   amount: 'bigint',
 });
 
+/** A payment succeeded after it had failed: the links that were made to ask for it again would collect it a second time. */
+async function disableRetryLinks(tx: Tx, paid: Transaction, at: Date): Promise<void> {
+  const ids = await listRetryLinks(tx, paid);
+  if (ids.length === 0) return;
+  const { holder_id: holderId } = paid;
+  const disabled = await tx.query<{ id: string }>(
+    `update payment_links set status = 'disabled', updated_at = $3
+     where holder_id = $1 and id = any($2::uuid[]) and status in ('active', 'expired') returning id`,
+    [holderId, ids, at],
+  );
+  const details = { paid: refOf(paid) };
+  for (const link of disabled)
+    await recordAudit(
+      tx,
+      { holderId, actor: OPERATOR, action: 'payment_link.disabled', subject: linkId(link), details },
+      at,
+    );
+}
+
 /**
  * Counts payments and closes single-use links, in the transaction that books the successes. A link that was disabled or
  * expired while its payer entered the PIN is paid as well. A single-use link that is paid once more opens a case.
  */
 export function settleLinks(ctx: Context): CollectionsHook {
-  return async (tx, settled, at) => {
+  return async (tx, settled, at, late) => {
+    for (const paid of late) await disableRetryLinks(tx, paid, at);
     const byLink = groupByLink(settled);
     if (byLink.size === 0) return;
     // Locked in sorted order, so that two batches over the same links cannot deadlock.

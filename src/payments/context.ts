@@ -8,8 +8,8 @@ import type { TellOthers } from '../platform/work-signal.ts';
 import type { RailRegistry } from '../rails/registry.ts';
 import type { Transaction } from './transactions.ts';
 
-/** Called inside the transaction that books collections. Payment links are closed this way. */
-export type CollectionsHook = (tx: Tx, collections: Transaction[], at: Date) => Promise<void>;
+/** Called inside the transaction that books collections. Payment links are closed this way. `late`: those that had failed before. */
+export type CollectionsHook = (tx: Tx, collections: Transaction[], at: Date, late: Transaction[]) => Promise<void>;
 
 /** The name of the background job that runs the engine. */
 export const PAYMENTS_JOB = 'payments';

@@ -24,6 +24,7 @@ import { readPrepared } from './prepared-calls.ts';
 import { waitsForPeople } from './refund-orders.ts';
 import { isFinal, type Outcome } from './states.ts';
 import { refOf, type Transaction } from './transactions.ts';
+import { wasPaidByAnotherTry } from './tries.ts';
 import { reportUnsent } from './unsent-submits.ts';
 import { expireVerification, sendVerificationToken } from './verification.ts';
 import { createWorkQueue, type Work } from './work-queue.ts';
@@ -180,13 +181,18 @@ function createAskLimit(ctx: PaymentsContext): (transactionId: string) => boolea
 
 /**
  * Money does not leave a holder that is suspended or closed, nor a gateway whose database went back in time, nor for what may have been
- * given back by another way meanwhile. Read from the database, not from a cache.
+ * given back, or was paid, by another way meanwhile. Read from the database, not from a cache.
  */
 async function isFrozen(ctx: PaymentsContext, transaction: Transaction): Promise<boolean> {
   const { direction, holder_id: holderId } = transaction;
   if (direction === 'collection') return false;
-  if (direction === 'refund' && (await waitsForPeople(ctx.db, transaction))) return true;
+  if (await isOvertaken(ctx, transaction)) return true;
   return (await findHolder(ctx.db, holderId))?.status !== 'active' || (await readLostHead(ctx.db)) !== null;
+}
+
+/** Whether what it sends may have been given back, or was paid, by another way. */
+function isOvertaken({ db }: PaymentsContext, transaction: Transaction): Promise<boolean> {
+  return transaction.direction === 'refund' ? waitsForPeople(db, transaction) : wasPaidByAnotherTry(db, transaction);
 }
 
 function putBackLater(ctx: PaymentsContext, work: Work): void {
@@ -263,6 +269,8 @@ async function checkAndSubmit(
     rememberUnstarted(ctx, work);
     return false;
   }
+  // What was sent before cannot be cancelled. It stays the query that its claim made of it, so that its silence becomes a case.
+  if (isHeld && transaction.status !== 'pending' && (await isOvertaken(ctx, transaction))) return false;
   if (isHeld) return postpone(FROZEN_PAUSE_MS);
   if (!ctx.rails.health.mayCall(transaction.rail, transaction.method)) {
     await postpone();

@@ -15,6 +15,7 @@ import { queueApproved, removeSubmit } from './payment-jobs.ts';
 import { findRefundById, refuseContradicted, refuseOvertaken } from './refund-orders.ts';
 import { refuseBeforeAsked } from './requery-after-restore.ts';
 import { idFromRef, type Transaction } from './transactions.ts';
+import { wasPaidByAnotherTry } from './tries.ts';
 
 /** Where payouts and refunds differ. */
 type Ordered = {
@@ -38,7 +39,11 @@ const PAYOUT: Ordered = {
     return id;
   },
   refuseAlone: refusePartOfWaitingFile,
-  refuseApproved: nothing,
+  async refuseApproved(tx, holderId, id) {
+    if (!(await wasPaidByAnotherTry(tx, { holder_id: holderId, id }))) return;
+    const message = 'The payout that this one repeats was paid after all. Cancel this one.';
+    throw new OrderRefusal('overtaken', 'forbidden', { message });
+  },
 };
 
 const REFUND: Ordered = {

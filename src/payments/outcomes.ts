@@ -147,14 +147,15 @@ function releasedLate(subjects: OutcomeSubject[]): PostingGroup[] {
 
 /** Payment links follow the collections that were made through them. */
 async function runHooks(tx: Tx, ctx: PaymentsContext, subjects: OutcomeSubject[], at: Date): Promise<void> {
-  const rowsIn = (status: Status) =>
+  const rowsWith = (isMeant: (state: EnteredState) => boolean) =>
     subjects
-      .filter(({ row, entered }) => row.direction === 'collection' && entered.some((state) => state.status === status))
+      .filter(({ row, entered }) => row.direction === 'collection' && entered.some(isMeant))
       .map((subject) => subject.row);
-  const settled = rowsIn('success');
-  const reversed = rowsIn('reversed');
-  if (settled.length > 0) for (const hook of ctx.onCollectionsSettled) await hook(tx, settled, at);
-  if (reversed.length > 0) for (const hook of ctx.onCollectionsReversed) await hook(tx, reversed, at);
+  const settled = rowsWith(({ status }) => status === 'success');
+  const late = rowsWith((state) => state.late);
+  const reversed = rowsWith(({ status }) => status === 'reversed');
+  if (settled.length > 0) for (const hook of ctx.onCollectionsSettled) await hook(tx, settled, at, late);
+  if (reversed.length > 0) for (const hook of ctx.onCollectionsReversed) await hook(tx, reversed, at, []);
 }
 
 function applyOne(ctx: PaymentsContext, subject: OutcomeSubject, outcome: Outcome, at: Date): Transition['effect'] {

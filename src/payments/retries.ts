@@ -13,6 +13,7 @@ import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
 import type { Status } from './states.ts';
 import { refOf, type Transaction } from './transactions.ts';
+import { type LockedTry, listTries, lockTries } from './tries.ts';
 
 /** Of one transaction. The database refuses more. */
 const MAX_RETRIES = 100;
@@ -138,11 +139,11 @@ export async function recordRetry(
   target: RetryTarget,
   findLinkState: FindLinkState,
 ): Promise<void> {
-  const known = await lockTransaction(tx, failed);
+  const known = (await lockTries(tx, failed)).find(({ id }) => id === failed.id);
   if (!known || !isRetryable(known)) throw new RetryRefusedError('not_failed');
   const earlier = await listRetriesOf(tx, failed.holder_id, failed.id);
   if (earlier.length >= MAX_RETRIES) throw new RetryRefusedError('too_many');
-  for (const { status, link_id: linkId } of earlier) {
+  for (const { status, link_id: linkId } of await listTries(tx, failed)) {
     const linkState = linkId === null ? null : await findLinkState(tx, linkId);
     if (status === 'success' || linkState === 'paid') throw new RetryRefusedError('paid');
     if (status === 'pending' || status === 'processing' || linkState === 'open') throw new RetryRefusedError('open');
@@ -168,25 +169,8 @@ export async function recordRetry(
   );
 }
 
-type LockedTransaction = Pick<
-  Transaction,
-  'id' | 'holder_id' | 'direction' | 'status' | 'amount' | 'currency' | 'reference_1' | 'created_at'
->;
-
-async function lockTransaction(
-  tx: Tx,
-  { holder_id: holderId, id }: Pick<Transaction, 'id' | 'holder_id'>,
-): Promise<LockedTransaction | null> {
-  const [row] = await tx.query<LockedTransaction>(
-    `select id, holder_id, direction, status, amount, currency, reference_1, created_at from transactions
-     where holder_id = $1 and id = $2 for update`,
-    [holderId, id],
-  );
-  return row ?? null;
-}
-
 /** Whether a newer collection with the same reference and amount succeeded: the customer tried again without us. */
-async function wasPaidSince(tx: Tx, known: LockedTransaction): Promise<boolean> {
+async function wasPaidSince(tx: Tx, known: LockedTry): Promise<boolean> {
   if (known.direction !== 'collection' || known.reference_1 === null) return false;
   const rows = await tx.query(
     `select from transactions where holder_id = $1 and reference_1 = $2 and id <> $3 and created_at >= $6

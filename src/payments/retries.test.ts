@@ -1,0 +1,188 @@
+// Retries on a real database: however often something is tried, and whichever try is repeated, it is paid once.
+
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { differencesOf } from '../../test/books.ts';
+import { createTestContext } from '../../test/harness.ts';
+import { acceptCollection, CURRENCY, collectionOrder, silentRail, withPayments } from '../../test/payments.ts';
+import { createShop, type Shop } from '../../test/shop.ts';
+import { COMMAND_LINE } from '../holders/audit.ts';
+import { createLink, findLink, settleLinks } from '../links/links.ts';
+import type { Observation } from '../rails/rail.ts';
+import { createPaymentEngine, type PaymentEngine } from './engine.ts';
+import { approvePayout, cancelPayout } from './order-decisions.ts';
+import { OrderRefusal } from './order-refusals.ts';
+import { applyOutcomes } from './outcomes.ts';
+import { readPayout } from './payout-requests.ts';
+import { orderPayouts } from './payouts.ts';
+import { RetryRefusedError, recordRetry, retryCollection } from './retries.ts';
+import { topUpSandbox } from './sandbox-top-up.ts';
+import { findTransaction, refOf, type Transaction } from './transactions.ts';
+
+const FAILED: Observation = { state: 'failed', failureCode: 'UNSPECIFIED', rawCode: '', message: '' };
+const PAID: Observation = { state: 'succeeded', receipt: null };
+
+let base: Awaited<ReturnType<typeof createTestContext>>;
+let ctx: ReturnType<typeof withPayments<typeof base>>;
+let engine: PaymentEngine;
+let shop: Shop;
+/** The references of the payouts that the operator was sent. */
+let sent: string[];
+
+before(async () => {
+  base = await createTestContext();
+});
+beforeEach(async () => {
+  await base.db.query(`update payment_jobs set due_at = 'infinity'`);
+  sent = [];
+  const silence = { observation: { state: 'unknown', reason: 'no answer' }, raw: '' } as const;
+  const payout = async ({ reference }: { reference: string }) => {
+    sent.push(reference);
+    return silence;
+  };
+  ctx = withPayments(base, silentRail({ payout }));
+  engine = createPaymentEngine(ctx);
+  shop = await createShop(ctx);
+});
+after(async () => {
+  const differences = await differencesOf(ctx);
+  await base.close();
+  assert.deepEqual(differences, []);
+});
+
+const noLinks = { findLinkState: () => Promise.resolve('closed' as const), within: () => Promise.resolve() };
+
+async function apply({ id }: Transaction, observation: Observation): Promise<Transaction> {
+  await ctx.db.transaction((tx) =>
+    applyOutcomes(tx, ctx, [{ transactionId: id, source: 'callback', observation, raw: '' }]),
+  );
+  return (await findTransaction(ctx.db, shop.holderId, id)) ?? assert.fail();
+}
+
+const wasRefused = (reason: string) => (error: unknown) =>
+  error instanceof RetryRefusedError && error.refusal === reason;
+
+describe('a collection that was tried several times', () => {
+  async function collect(): Promise<Transaction> {
+    const owner = { holderId: shop.holderId, integrationId: shop.id };
+    const made = await acceptCollection(ctx, engine, collectionOrder(owner, 'quiet'));
+    await engine.idle();
+    return made;
+  }
+  async function retry(failed: Transaction): Promise<Transaction> {
+    const made = await retryCollection(ctx, engine, COMMAND_LINE, failed, noLinks);
+    await engine.idle();
+    return made;
+  }
+
+  test('is not asked for again while, or after, the retry of a retry has it', async () => {
+    const first = await apply(await collect(), FAILED);
+    const second = await apply(await retry(first), FAILED);
+    const third = await retry(second);
+    await assert.rejects(retry(first), wasRefused('open'));
+    await apply(third, PAID);
+    await assert.rejects(retry(first), wasRefused('paid'));
+    await assert.rejects(retry(second), wasRefused('paid'));
+  });
+
+  test('is not asked for again after the first try succeeded late', async () => {
+    const first = await apply(await collect(), FAILED);
+    const second = await apply(await retry(first), FAILED);
+    await apply(first, PAID);
+    await assert.rejects(retry(second), wasRefused('paid'));
+  });
+
+  test('is not paid by a link that asks for it again, once the first try succeeded late', async () => {
+    ctx = { ...ctx, onCollectionsSettled: [settleLinks(ctx)] };
+    const first = await apply(await collect(), FAILED);
+    const second = await apply(await retry(first), FAILED);
+    const owner = { holderId: shop.holderId, integrationId: null, defaultCallbackUrl: null };
+    const params = { country_id: 11, currency: CURRENCY, amount: '1000' };
+    const other = await createLink(ctx, owner, params);
+    const link = await createLink(ctx, owner, params, (tx, { id }) =>
+      recordRetry(tx, ctx, COMMAND_LINE, second, { linkId: id }, noLinks.findLinkState),
+    );
+    await apply(first, PAID);
+    const statuses = [link, other].map(async ({ id }) => (await findLink(ctx.db, id))?.status);
+    assert.deepEqual(await Promise.all(statuses), ['disabled', 'active']);
+  });
+
+  test('is not asked for again while the payer of an expired link, which asks for it, enters the PIN', async () => {
+    const first = await apply(await collect(), FAILED);
+    const owner = { holderId: shop.holderId, integrationId: shop.id, defaultCallbackUrl: null };
+    const params = { country_id: 11, currency: CURRENCY, amount: '1000' };
+    const link = await createLink(ctx, owner, params, (tx, { id }) =>
+      recordRetry(tx, ctx, COMMAND_LINE, first, { linkId: id }, noLinks.findLinkState),
+    );
+    const paying = await acceptCollection(
+      ctx,
+      engine,
+      collectionOrder({ holderId: shop.holderId, integrationId: shop.id }, 'quiet', { linkId: link.id }),
+    );
+    await engine.idle();
+    await assert.rejects(retry(first), wasRefused('open'));
+    await apply(paying, FAILED);
+    await retry(first);
+  });
+
+  test('two people who repeat different tries at once: one is asked for', async () => {
+    const first = await apply(await collect(), FAILED);
+    const second = await apply(await retry(first), FAILED);
+    const made = await Promise.allSettled([first, second].map(retry));
+    assert.deepEqual(made.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected']);
+  });
+});
+
+describe('a payout that repeats one which failed', () => {
+  async function payOut(retryOf: Transaction | null): Promise<Transaction> {
+    const request = { amount: '500', currency: CURRENCY, mobile: '256772123456' };
+    const reading = await readPayout(ctx, shop.holderId, request);
+    assert.ok(reading.ok);
+    const quiet = { wake: () => undefined };
+    const [result] = await orderPayouts(ctx, quiet, COMMAND_LINE, shop.holderId, [reading.order], {
+      async written(tx, [payout]) {
+        if (retryOf && payout)
+          await recordRetry(tx, ctx, COMMAND_LINE, retryOf, { transactionId: payout.id }, noLinks.findLinkState);
+      },
+    });
+    return result?.ok ? result.transaction : assert.fail();
+  }
+
+  test('that is to be sent again is asked about instead once that one succeeded late: it cannot be cancelled', async () => {
+    await topUpSandbox(ctx, COMMAND_LINE, shop.holderId, CURRENCY, 500_000n);
+    const first = await apply(await payOut(null), FAILED);
+    const second = await payOut(first);
+    await apply(second, { state: 'unknown', reason: 'no answer' });
+    await apply(first, PAID);
+    // As two people decide where the operator does not know it.
+    const job = [shop.holderId, second.id];
+    await ctx.db.query(
+      `update payment_jobs set kind = 'submit', due_at = $3 where holder_id = $1 and transaction_id = $2`,
+      [...job, base.clock.now()],
+    );
+    await engine.pass();
+    await engine.idle();
+    assert.deepEqual(sent, []);
+    const jobs = await ctx.db.query('select kind from payment_jobs where holder_id = $1 and transaction_id = $2', job);
+    assert.deepEqual(jobs, [{ kind: 'query' }], 'so its silence becomes a case');
+  });
+
+  test('is neither approved nor sent once that one succeeded late, and can be cancelled', async () => {
+    await topUpSandbox(ctx, COMMAND_LINE, shop.holderId, CURRENCY, 500_000n);
+    const first = await apply(await payOut(null), FAILED);
+    const second = await payOut(first);
+    await apply(first, PAID);
+    await engine.pass();
+    await engine.idle();
+    assert.deepEqual(sent, []);
+    await cancelPayout(ctx, COMMAND_LINE, shop.holderId, refOf(second));
+
+    const other = await apply(await payOut(null), FAILED);
+    await ctx.db.query('update holders set payouts_need_approval = true where id = $1', [shop.holderId]);
+    const waiting = await payOut(other);
+    await apply(other, PAID);
+    const approving = approvePayout(ctx, engine, COMMAND_LINE, shop.holderId, refOf(waiting));
+    await assert.rejects(approving, (error) => error instanceof OrderRefusal && error.reason === 'overtaken');
+    await cancelPayout(ctx, COMMAND_LINE, shop.holderId, refOf(waiting));
+  });
+});
