@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { Logger } from 'pino';
 import { requireMode } from './database-mode.ts';
-import { DataDirInUseError, type DataDirLock, lockDataDir } from './embedded-postgres/data-dir-lock.ts';
+import { DataDirInUseError, type DataDirLock, dataDirOwner, lockDataDir } from './embedded-postgres/data-dir-lock.ts';
 import { findEmbeddedPostgres, keepEmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres/server.ts';
 import { canOpenSecrets } from './holders/integration-secrets.ts';
 import { systemClock } from './platform/clock.ts';
@@ -70,14 +70,30 @@ export async function openDatabase(
   return { url: postgres.serviceUrl, ownerUrl: postgres.url, close: () => postgres.stop() };
 }
 
-/** Refuses a folder without a database: a command that judges or keeps one must not make an empty one and call it right. */
-export function requireDatabase(config: Config): void {
-  if (config.databaseUrl || existsSync(dataPath(config, 'postgres', 'cluster', 'PG_VERSION'))) return;
-  throw new StartError(`There is no database in ${dataPath(config)}. Check DATA_DIR and DATABASE_URL.`, 4);
+const hasDatabase = (config: Config) =>
+  config.databaseUrl !== '' || existsSync(dataPath(config, 'postgres', 'cluster', 'PG_VERSION'));
+
+/** Only a start and a restore make a database. A command in a wrong folder would make an empty one, and call it right. */
+function requireDatabase(config: Config): void {
+  if (hasDatabase(config)) return;
+  throw new StartError(
+    `There is no gateway in ${dataPath(config)}. Set DATA_DIR to its folder, or DATABASE_URL to its database; ` +
+      'the file .env is read in the folder in which you run the command. For a new gateway: npx simbi up',
+    4,
+  );
 }
 
-/** The database for a command: that of the running server, or the embedded one, started until the command ends. */
-export async function openCommandDatabase(config: Config, onProgress: Progress): Promise<OpenDatabase> {
+/**
+ * The database for a command: that of the running server, or the embedded one, started until the command ends. One that is not
+ * there is made with `mayCreate`.
+ */
+export async function openCommandDatabase(
+  config: Config,
+  onProgress: Progress,
+  mayCreate?: 'mayCreate',
+): Promise<OpenDatabase> {
+  // Before the lock, which makes the folder. Who holds it may be about to make the database.
+  if (!mayCreate && !dataDirOwner(dataPath(config))) requireDatabase(config);
   let lock: DataDirLock;
   try {
     lock = await claimDataDir(config);
@@ -88,6 +104,7 @@ export async function openCommandDatabase(config: Config, onProgress: Progress):
     return { url: running.serviceUrl, ownerUrl: running.url, close: async () => undefined };
   }
   try {
+    if (!mayCreate) requireDatabase(config);
     const database = await openDatabase(config, onProgress);
     return {
       ...database,
@@ -118,14 +135,13 @@ async function lockWhenSettled(config: Config): Promise<DataDirLock> {
 
 export type Instance = { ctx: Context; close(): Promise<void> };
 
-/** Everything a command needs to call operations. Close it when done. With `asItIs` the database must be there, and is not migrated. */
+/** Everything a command needs to call operations. Close it when done. With `asItIs` the database is not migrated. */
 export async function openInstance(
   config: Config,
   log: Logger,
   onProgress: Progress,
   asItIs?: 'asItIs',
 ): Promise<Instance> {
-  if (asItIs) requireDatabase(config);
   const database = await openCommandDatabase(config, onProgress);
   try {
     await (asItIs ? requireMigrated(database) : migrateDatabase(database, onProgress));

@@ -789,7 +789,7 @@ describe('beside a running gateway', () => {
     assert.ok(!existsSync(join(folder, 'empty')));
   });
 
-  test('what judges or keeps a database makes no empty one in a wrong folder', async () => {
+  test('no command makes a database in a wrong folder', async () => {
     const wrong = join(folder, 'wrong');
     for (const args of [
       ['ledger', 'verify'],
@@ -799,13 +799,34 @@ describe('beside a running gateway', () => {
       ['archive', 'write', join(folder, 'never')],
       ['archive', 'remove', join(folder, 'never'), '--before', '2024-01', '--yes'],
       ['after-restore', '--yes'],
+      ['backup', join(folder, 'never.backup')],
+      ['migrate'],
       ['migrate', '--dry-run'],
       ['migrate', '--check'],
+      ['admin', 'add', 'ops@example.org'],
+      ['holder', 'create', 'Somebody'],
+      ['holder', 'list'],
+      ['login-link', 'owner@example.org'],
+      ['rail', 'list'],
+      ['block', 'list'],
+      ['float'],
+      ['keys', 'list'],
+      ['limits'],
+      ['payout', 'list'],
+      ['reconcile', 'any', '--day', '2026-03-01'],
     ]) {
       const { code, out, messages } = await run(args, { DATA_DIR: wrong });
-      assert.deepEqual([code, out], [4, ''], args.join(' '));
-      assert.ok(messages.includes(`There is no database in ${wrong}.`), messages);
-      assert.ok(!existsSync(wrong), args.join(' '));
+      assert.deepEqual([code, out], [4, ''], `${args.join(' ')}: ${messages}`);
+      assert.ok(messages.startsWith(`There is no gateway in ${wrong}.`), messages);
+      assert.match(messages, /DATA_DIR.*DATABASE_URL.*npx simbi up/s);
+    }
+    // Whatever the arguments: nothing is left behind.
+    for (const row of leaves) {
+      if (['up', 'serve', 'worker', 'simulate', 'keys backup-key'].includes(row.command)) continue;
+      const args = [...row.command.split(' '), ...row.arguments.map(() => '1'), ...(REQUIRED[row.command] ?? [])];
+      const { code, messages } = await run(args, { DATA_DIR: wrong, SIMBI_URL: 'http://127.0.0.1:1' });
+      assert.ok(!existsSync(wrong), `${args.join(' ')}: ${messages}`);
+      assert.ok(code > 0 || row.command === 'doctor', args.join(' '));
     }
   });
 

@@ -7,7 +7,7 @@ import { removeArchived } from '../archive/remove.ts';
 import { verifyArchive } from '../archive/verify.ts';
 import { writeArchive } from '../archive/write.ts';
 import { modeOfDatabase } from '../database-mode.ts';
-import { migrateDatabase, openCommandDatabase, requireDatabase } from '../open-context.ts';
+import { migrateDatabase, openCommandDatabase } from '../open-context.ts';
 import { systemClock } from '../platform/clock.ts';
 import { type Config, readConfig } from '../platform/config.ts';
 import { createDatabaseTime } from '../platform/database-time.ts';
@@ -64,7 +64,6 @@ function readBefore(before: string): Date {
 /** Opens the database with the rights of its owner: the service may not remove history. */
 async function withOwner<T>(terminal: Terminal, work: (opened: Opened) => Promise<T>): Promise<T> {
   const config = readConfig(terminal.environment);
-  requireDatabase(config);
   const say = (sentence: string) => terminal.say(`  ${sentence}`);
   const database = await openCommandDatabase(config, say);
   try {

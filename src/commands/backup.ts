@@ -8,7 +8,7 @@ import type { BackupEncryption, BackupKeys } from '../backup/encryption.ts';
 import { type CheckedBackup, checkBackup, readHeader, requireKey, restoreBackup } from '../backup/restore.ts';
 import { modeOfDatabase, refuseOtherMode, requireMode } from '../database-mode.ts';
 import { verifyLedger } from '../ledger/verify.ts';
-import { createContext, openCommandDatabase, requireDatabase } from '../open-context.ts';
+import { createContext, openCommandDatabase } from '../open-context.ts';
 import { systemClock } from '../platform/clock.ts';
 import { type Config, dataPath, masterKeyBytes, readConfig } from '../platform/config.ts';
 import { createLogger } from '../platform/log.ts';
@@ -100,7 +100,6 @@ export function afterRestoreCommand(command: Command, terminal: Terminal): void 
 /** For a database that came back by other means than `simbi restore`. */
 async function afterRestore(terminal: Terminal, options: { json?: boolean; yes?: boolean }): Promise<void> {
   await confirm(terminal, options, 'Everybody must sign in again, and open payments are asked about first.');
-  requireDatabase(readConfig(terminal.environment));
   const { askedFirst, ended, postponed } = await withContext(terminal, async (ctx) => {
     const at = await ctx.databaseTime.now();
     return ctx.db.transaction((tx) => finishRestore(tx, at, null));
@@ -125,7 +124,6 @@ async function backup(terminal: Terminal, version: string, given: string, option
   if (options.includeMasterKey && !masterKey)
     throw new CommandError('There is no master key on this machine: KEY_PROVIDER has it.', EXIT.usage);
   const bar = createProgressBar(terminal, 'Backing up');
-  requireDatabase(config);
   const database = await openCommandDatabase(config, (sentence) => terminal.say(`  ${sentence}`));
   let made: WrittenBackup;
   try {
@@ -212,7 +210,7 @@ async function restore(terminal: Terminal, given: string, options: RestoreOption
   requireKey(header, masterKey, findPreviousMasterKey(config));
   const say = (sentence: string) =>
     terminal.say(`  ${sentence.replace(/^Applying migration.*/, 'Applying migrations')}`);
-  const database = await openCommandDatabase(config, say);
+  const database = await openCommandDatabase(config, say, 'mayCreate');
   try {
     refuseOtherMode(await modeOfDatabase(database.ownerUrl, config.mode), config.mode);
     const finished: FinishedRestore[] = [];

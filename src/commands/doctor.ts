@@ -1,9 +1,11 @@
 // simbi doctor: checks everything a start depends on and prints a fix for each failed check.
 
 import { existsSync } from 'node:fs';
-import { access, constants, mkdir, statfs } from 'node:fs/promises';
+import { access, constants, statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { Command } from 'commander';
 import { ModeError, modeOfRows } from '../database-mode.ts';
+import { refuseRemains } from '../embedded-postgres/cluster.ts';
 import { listShipped } from '../ledger/head-keeper.ts';
 import { readLostHead } from '../ledger/lost-history.ts';
 import { createContext, findPort, type OpenDatabase, openCommandDatabase } from '../open-context.ts';
@@ -89,9 +91,11 @@ function checkBrand(config: Config): Finding {
 async function checkDisk(config: Config): Promise<Finding> {
   const folder = dataPath(config);
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    await access(folder, constants.W_OK);
-    const { bavail, bsize } = await statfs(folder);
+    // The first start makes what is missing; who only asks makes nothing.
+    let place = folder;
+    while (!existsSync(place)) place = dirname(place);
+    await access(place, constants.W_OK);
+    const { bavail, bsize } = await statfs(place);
     const free = bavail * bsize;
     return {
       check: 'disk',
@@ -139,9 +143,12 @@ async function checkPort(config: Config): Promise<Finding> {
 
 async function checkDatabase(config: Config, onProgress: (sentence: string) => void): Promise<Finding[]> {
   const isNew = !config.databaseUrl && !existsSync(dataPath(config, 'postgres', 'cluster', 'PG_VERSION'));
-  if (isNew) return [{ check: 'database', ok: true, detail: 'embedded; the first start creates it' }];
   const where = config.databaseUrl ? serverNames(config.databaseUrl) : 'embedded';
   try {
+    if (isNew) {
+      await refuseRemains(dataPath(config, 'postgres'));
+      return [{ check: 'database', ok: true, detail: 'embedded; the first start creates it' }];
+    }
     const database = await openCommandDatabase(config, onProgress);
     try {
       return await checkOpenDatabase(config, database, where);
@@ -152,7 +159,7 @@ async function checkDatabase(config: Config, onProgress: (sentence: string) => v
     const fix = config.databaseUrl
       ? 'Check DATABASE_URL (host, port, name, user, password) and that PostgreSQL 15 or newer is running there. ' +
         'Behind a pooler that refuses a startup parameter, add ?pooler=transaction.'
-      : `Read ${dataPath(config, 'postgres', 'postgres.log')}.`;
+      : `Look into ${dataPath(config, 'postgres')}; PostgreSQL writes postgres.log there.`;
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     const detail = `${where}: ${cause instanceof Error ? cause.message : String(cause)}`;
     return [{ check: 'database', ok: false, detail, fix }];

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { startEmbeddedPostgres } from '../embedded-postgres/server.ts';
-import { migrateDatabase, openCommandDatabase, type Progress, requireDatabase } from '../open-context.ts';
+import { migrateDatabase, openCommandDatabase, type Progress } from '../open-context.ts';
 import { readConfig } from '../platform/config.ts';
 import { connectDatabase } from '../platform/db.ts';
 import { pendingMigrations } from '../platform/migrate.ts';
@@ -33,8 +33,6 @@ export function migrateCommand(command: Command, terminal: Terminal): void {
       if (options.check && options.since !== undefined)
         return report(terminal, options, ...(await checkSince(options.since, say)), null);
       const config = readConfig(terminal.environment);
-      // Who asks what would be done makes no database.
-      if (options.dryRun || options.check) requireDatabase(config);
       const database = await openCommandDatabase(config, say);
       try {
         if (options.check) {

@@ -10,6 +10,8 @@ import { join } from 'node:path';
 import { EmbeddedPostgresError, type Installation, runAsPostgresUser } from './installation.ts';
 
 const MAJOR_VERSION = '18';
+/** A cluster that is not complete yet. */
+const DRAFT = 'cluster.new';
 
 export type DataFolder = {
   root: string;
@@ -44,7 +46,10 @@ export async function prepareCluster(
   onProgress: (sentence: string) => void,
 ): Promise<void> {
   const version = await readText(join(folder.cluster, 'PG_VERSION'));
-  if (version === null) return await createCluster(folder, installation, durable, onProgress);
+  if (version === null) {
+    await refuseRemains(folder.root);
+    return await createCluster(folder, installation, durable, onProgress);
+  }
   if (version.trim() !== MAJOR_VERSION)
     throw new EmbeddedPostgresError(
       `The database in ${folder.cluster} was created by PostgreSQL ${version.trim()}; ` +
@@ -74,6 +79,21 @@ function serviceRole(password: string): string {
   ].join('');
 }
 
+/**
+ * Refuses a folder that a database was in, or is being copied to: an empty one in its place would have another password, and no
+ * payments. A draft tells that a first start was interrupted.
+ */
+export async function refuseRemains(root: string): Promise<void> {
+  const list = (path: string): Promise<string[]> => readdir(path).catch(() => []);
+  const [names, inCluster] = [await list(root), await list(join(root, 'cluster'))];
+  const hasPassword = names.includes('password') && !names.some((name) => name.startsWith(DRAFT));
+  if (inCluster.length === 0 && !hasPassword) return;
+  throw new EmbeddedPostgresError(
+    `A part of the database in ${root} is missing: there is no cluster/PG_VERSION. Copy the whole folder again, or restore a ` +
+      'backup into a new DATA_DIR (simbi restore). For a new, empty database move this folder away.',
+  );
+}
+
 /** Created under another name and renamed when complete, so that an interrupted start leaves no incomplete cluster. */
 async function createCluster(
   folder: DataFolder,
@@ -82,9 +102,11 @@ async function createCluster(
   onProgress: (sentence: string) => void,
 ): Promise<void> {
   onProgress(`Creating the embedded PostgreSQL ${MAJOR_VERSION} database in ${folder.root}`);
+  // Of a start that was interrupted; before its draft, without which a password is what remains of a database.
+  for (const path of [folder.password, folder.servicePassword]) await rm(path, { force: true });
   // An initdb whose parent was killed may still be writing there.
   for (const name of await readdir(folder.root))
-    if (name.startsWith('cluster.new'))
+    if (name.startsWith(DRAFT))
       await rm(join(folder.root, name), { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   // A unique name: an initdb that is still running after its process was killed must not write into this folder.
   const draft = `${folder.cluster}.new-${process.pid}`;

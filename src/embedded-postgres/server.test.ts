@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { appendFile, chown, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, chown, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -234,6 +234,26 @@ describe('the embedded PostgreSQL', () => {
       const second = await startEmbeddedPostgres({ dataDir: other });
       assert.deepEqual(await query(second.url, 'select 1 as one'), [{ one: 1 }]);
       await second.stop();
+    } finally {
+      await rm(other, { recursive: true, force: true });
+    }
+  });
+
+  test('a folder of which parts are missing is refused, and nothing in it is changed', async () => {
+    const other = await mkdtemp(join(tmpdir(), 'simbi-embedded-'));
+    const look = async () => [(await readdir(other)).sort(), await readFile(join(other, 'password'), 'utf8')];
+    try {
+      await writeFile(join(other, 'password'), 'kept\n');
+      const before = await look();
+      await assert.rejects(startEmbeddedPostgres({ dataDir: other }), {
+        name: 'EmbeddedPostgresError',
+        message: new RegExp(`A part of the database in ${other} is missing: there is no cluster/PG_VERSION`),
+      });
+      assert.deepEqual(await look(), before);
+      // Copied up to its middle.
+      await mkdir(join(other, 'cluster', 'base'), { recursive: true });
+      await assert.rejects(startEmbeddedPostgres({ dataDir: other }), /A part of the database/);
+      assert.equal(await readFile(join(other, 'password'), 'utf8'), 'kept\n');
     } finally {
       await rm(other, { recursive: true, force: true });
     }
