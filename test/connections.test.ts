@@ -12,7 +12,8 @@ import {
   routeConnection,
   setRoute,
 } from '../src/payments/connection-changes.ts';
-import { testConnection } from '../src/payments/connection-report.ts';
+import { lookAtConnections, testConnection } from '../src/payments/connection-report.ts';
+import { listSharedAccounts } from '../src/payments/connection-views.ts';
 import type { Problem } from '../src/platform/errors.ts';
 import { RAILS } from '../src/rails/registry.ts';
 import { listRoutes } from '../src/rails/routing.ts';
@@ -284,5 +285,37 @@ describe('one account is one connection', () => {
   test('of two people who connect the same account at once, one is refused', async () => {
     const results = await Promise.allSettled(['one', 'two'].map((name) => add({ rail: 'pawapay', name })));
     assert.deepEqual(results.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected']);
+  });
+
+  test('two that share one already are named by every check, and go on working', async () => {
+    const own = (shortcode: string, payout_shortcode: string) => ({
+      shortcode,
+      payout_shortcode,
+      paybill_number: '',
+      till_number: '',
+    });
+    await add({ rail: 'daraja', name: 'one', values: own('600100', '600900') });
+    await add({ rail: 'daraja', name: 'two', values: own('600200', '600901') });
+    await add({ rail: 'daraja', name: 'three', values: own('600300', '600901') });
+    // As before it was refused.
+    await gateway.ctx.db.query(
+      `update connections set settings = settings || '{"shortcode": "600100"}', version = version + 1 where name = 'two'`,
+    );
+    assert.deepEqual(await listSharedAccounts(gateway.ctx), [
+      { title: 'M-PESA Kenya (Safaricom Daraja)', use: 'reports', connections: ['one', 'two'] },
+      { title: 'M-PESA Kenya (Safaricom Daraja)', use: 'payouts', connections: ['three', 'two'] },
+    ]);
+    const problemsOf = async (name: string) =>
+      (await lookAtConnections(gateway.ctx)).find((each) => each.name === name)?.problems.join(' ') ?? '';
+    assert.match(await problemsOf('one'), /"two" has the same account: .* sends its reports to one of them only/);
+    assert.match(await problemsOf('two'), /"one" has the same account/);
+    assert.doesNotMatch(await problemsOf('three'), /same account/);
+    const { checks } = await testConnection(gateway.ctx, 'three');
+    assert.ok(
+      checks.some(({ name, problem }) => problem === null && /pays out from the same account as "two"/.test(name)),
+    );
+    assert.ok(gateway.ctx.rails.byName('two'));
+    await removeConnection(gateway.ctx, COMMAND_LINE, 'two');
+    assert.deepEqual(await listSharedAccounts(gateway.ctx), []);
   });
 });

@@ -124,6 +124,38 @@ describe('connections in the console', () => {
     return { ...row?.settings, methods: row?.methods.join('\n') ?? '', matched_callbacks: 'apply' };
   }
 
+  test('connections that share an account are named above the list, in the language of the page', async () => {
+    const methods = gateway.ctx.rails.definitions.find(({ name }) => name === 'daraja')?.methods.join('\n') ?? '';
+    for (const [name, shortcode, till_number] of [
+      ['left', '600100', '600101'],
+      ['right', '600200', '600201'],
+    ] as const)
+      await admin.post('/console/admin/rails', {
+        rail: 'daraja',
+        environment: 'simulator',
+        name,
+        base_url: simulator.url,
+        methods,
+        shortcode,
+        paybill_number: shortcode,
+        till_number,
+        payout_shortcode: '600900',
+      });
+    const read = async (language = 'en') =>
+      (await admin.get('/console/admin/rails', { 'accept-language': language })).text.replaceAll('\u00a0', ' ');
+    assert.match(await read(), /class="box[^>]*>left and right pay out from one account/);
+    assert.doesNotMatch(await read(), /are one account at/);
+    await gateway.ctx.db.query(
+      `update connections set settings = settings || '{"shortcode": "600100"}' where name = 'right'`,
+    );
+    assert.match(await read(), /class="box warning">left and right are one account at M-PESA Kenya/);
+    for (const language of ['fr', 'pt', 'sw']) {
+      assert.match(await read(language), /class="box warning">left \S+ right /);
+      assert.doesNotMatch(await read(language), /one account/);
+    }
+    await gateway.ctx.db.query(`update connections set removed_at = now() where name in ('left', 'right')`);
+  });
+
   test('a route is changed, and a wrong one is refused in words', async () => {
     const wrong = await admin.post('/console/admin/rails/routes', {
       method: 'MPESA_KEN',

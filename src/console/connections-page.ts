@@ -1,7 +1,13 @@
 // Connections to operators, for admins: each with its state, how it does and what it holds; then health by method.
 
 import type { FastifyReply } from 'fastify';
-import { type ConnectionView, type OperatorHealth, readConnectionViews } from '../payments/connection-views.ts';
+import {
+  type ConnectionView,
+  listSharedAccounts,
+  type OperatorHealth,
+  readConnectionViews,
+  type SharedAccount,
+} from '../payments/connection-views.ts';
 import { listGoneMethods } from '../payments/gone-methods.ts';
 import { type Html, html } from '../platform/html.ts';
 import { dataTable, emptyState, operatorTile, shareBar, status, who } from '../ui/components.ts';
@@ -25,10 +31,11 @@ export const connectionsPageRoutes: ConsoleRoute[] = [forAdmin('GET', '/admin/ra
 
 async function connectionsPage(request: MemberRequest): Promise<FastifyReply> {
   const { ctx, t } = request;
-  const [views, floats, gone, history] = await Promise.all([
+  const [views, floats, gone, shared, history] = await Promise.all([
     readConnectionViews(ctx),
     floatsInNeed(request),
     listGoneMethods(ctx),
+    listSharedAccounts(ctx),
     historyTable(request),
   ]);
   return renderPage(request, {
@@ -46,6 +53,7 @@ async function connectionsPage(request: MemberRequest): Promise<FastifyReply> {
         ({ rail, method, transactions }) =>
           html`<p class="box warning">${t.admin.goneMethod(`${method} (${rail})`, transactions)}</p>`,
       )}
+      ${shared.map((each) => sharedNotice(request, each))}
       ${views.length === 0 ? emptyState(t.connections.none, t.connections.noneText[ctx.config.mode]) : connectionTable(request, views)}
       <section>
         <h2>${t.connections.health}</h2>
@@ -57,6 +65,13 @@ async function connectionsPage(request: MemberRequest): Promise<FastifyReply> {
       </section>
     `,
   });
+}
+
+function sharedNotice({ t, language }: MemberRequest, { title, use, connections }: SharedAccount): Html {
+  const names = new Intl.ListFormat(language).format(connections);
+  return use === 'reports'
+    ? html`<p class="box warning">${t.admin.sharedAccount(names, title)}</p>`
+    : html`<p class="box">${t.admin.sharedFloat(names)}</p>`;
 }
 
 function connectionTable(request: MemberRequest, views: readonly ConnectionView[]): Html {

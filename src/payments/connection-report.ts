@@ -6,6 +6,7 @@ import { Problem } from '../platform/errors.ts';
 import { formatAmount } from '../platform/money.ts';
 import { findConnection, listConnections } from '../rails/connections.ts';
 import type { ConnectionCheck, OperatorBalance, Rail } from '../rails/rail.ts';
+import { listSharedAccounts, type SharedAccount } from './connection-views.ts';
 import type { PaymentsContext } from './context.ts';
 
 const OWN_ADDRESS_TIMEOUT_MS = 5_000;
@@ -23,21 +24,24 @@ export async function testConnection(ctx: PaymentsContext, name: string): Promis
   if (!connection) throw new Problem('not_found', { message: `There is no connection "${name}".` });
   await ctx.rails.refresh();
   const isPublic = connection.environment !== 'simulator';
-  const [report, address] = await Promise.all([
+  const [report, address, shared] = await Promise.all([
     askOperator(ctx, name),
     checkOwnAddress(publicUrl(ctx.config), name, isPublic),
+    listSharedAccounts(ctx),
   ]);
-  return ctx.rails.byName(name) ? { ...report, checks: [...report.checks, address] } : report;
+  if (!ctx.rails.byName(name)) return report;
+  return { ...report, checks: [...report.checks, address, ...checkSharing(name, shared)] };
 }
 
 /** Every connection in use, by name, with what is wrong with it. Nothing is registered and nothing is changed. */
 export async function lookAtConnections(ctx: PaymentsContext): Promise<{ name: string; problems: string[] }[]> {
   await ctx.rails.refresh();
   const connections = (await listConnections(ctx.db)).filter(({ removedAt }) => removedAt === null);
+  const shared = await listSharedAccounts(ctx);
   return Promise.all(
     connections.map(async ({ name }) => {
       const { checks } = await askOperator(ctx, name, 'only_look');
-      return { name, problems: checks.flatMap(({ problem }) => problem ?? []) };
+      return { name, problems: [...checks, ...checkSharing(name, shared)].flatMap(({ problem }) => problem ?? []) };
     }),
   );
 }
@@ -73,6 +77,23 @@ async function checkBalance(
     return { check: { name: 'balance (the answer comes by callback)', problem: null }, balances: [] };
   const shown = reply.balances.map(({ available, currency }) => `${formatAmount(available)} ${currency}`).join(', ');
   return { check: { name: `balance: ${shown || 'no account'}`, problem: null }, balances: reply.balances };
+}
+
+function checkSharing(name: string, shared: readonly SharedAccount[]): ConnectionCheck[] {
+  return shared
+    .filter(({ connections }) => connections.includes(name))
+    .map(({ title, use, connections }) => {
+      const others = connections.filter((each) => each !== name).map((each) => `"${each}"`);
+      if (use === 'payouts')
+        return {
+          name: `pays out from the same account as ${others.join(' and ')}, whose float it sees too`,
+          problem: null,
+        };
+      const problem =
+        `${others.join(' and ')} ${others.length > 1 ? 'have' : 'has'} the same account: ${title} sends its reports to one of ` +
+        'them only, and the other misses them. Pause one of them, and remove it when its transactions have ended.';
+      return { name: 'an account of its own', problem };
+    });
 }
 
 /** As far as can be told from here: another network may see something else. */

@@ -6,13 +6,29 @@ import type { OperatorHealth } from '../rails/breakers.ts';
 import { callbackAddressesOf, dashboardAddress } from '../rails/callback-addresses.ts';
 import { ENVIRONMENTS, type OperatorEnvironment, type RailDefinition, type RailSetting } from '../rails/connection.ts';
 import { initialValues, isSealed } from '../rails/connection-settings.ts';
-import { type Connection, environmentProblem, findConnection, listConnections } from '../rails/connections.ts';
+import {
+  type Connection,
+  environmentProblem,
+  findConnection,
+  findSharedAccounts,
+  listConnections,
+  type SharedAccount,
+} from '../rails/connections.ts';
 import { listOperatorCalls, type StoredCall } from '../rails/operator-call-log.ts';
 import { listRoutes, type Route } from '../rails/routing.ts';
 import type { PaymentsContext } from './context.ts';
 import { listOperatorBalances, type ReportedBalance } from './operator-balances.ts';
 
-export type { Connection, OperatorEnvironment, OperatorHealth, RailDefinition, RailSetting, Route, StoredCall };
+export type {
+  Connection,
+  OperatorEnvironment,
+  OperatorHealth,
+  RailDefinition,
+  RailSetting,
+  Route,
+  SharedAccount,
+  StoredCall,
+};
 
 const CALLS_SHOWN = 50;
 
@@ -54,6 +70,11 @@ export async function readConnectionDetails(ctx: PaymentsContext, name: string):
     calls,
     callbackUrl: dashboardAddress(callbackAddressesOf(ctx, name)),
   };
+}
+
+/** Connections that have an account at their operator in common. */
+export function listSharedAccounts({ db, vault, rails }: PaymentsContext): Promise<SharedAccount[]> {
+  return findSharedAccounts(db, vault, rails.definitions);
 }
 
 /** Every route, and for each method and direction the connections that could serve it. */

@@ -55,6 +55,11 @@ export type RailDefinition = {
    * with the same would get each other's, and count the same money twice.
    */
   readonly accountsOf?: (values: Readonly<Record<string, string>>) => readonly string[];
+  /**
+   * The account that payouts are paid from, where `accountsOf` does not have it: the operator reports on each payout to the address
+   * that was sent with it. Two connections may share it; each then sees the float of both.
+   */
+  readonly paysFrom?: (values: Readonly<Record<string, string>>) => string | null;
   /** A new access token ends the one before: it is fetched when no call with the old one is in flight. */
   readonly oneLiveToken?: true;
   open(connection: RailConnection): Rail;

@@ -190,6 +190,49 @@ function accountsAt({ accountsOf }: RailDefinition, { environment, baseUrl, valu
   return (accountsOf?.(values) ?? []).map((account) => `${environment} ${baseUrl ?? ''} ${account}`);
 }
 
+export type SharedAccount = {
+  /** The name of the operator. */
+  title: string;
+  /** `reports`: one of them misses what the operator says; `payouts`: each sees the float of all as its own. */
+  use: 'reports' | 'payouts';
+  connections: readonly string[];
+};
+
+/** Connections in use that have an account in common: made before that was refused, or allowed to pay out from one. */
+export async function findSharedAccounts(
+  reader: Reader,
+  vault: Vault,
+  definitions: readonly RailDefinition[],
+): Promise<SharedAccount[]> {
+  const loaded = await loadConnections(reader, vault, () => undefined);
+  const inUse = loaded.filter(({ removedAt }) => removedAt === null).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  return definitions.flatMap((definition) => {
+    const own = inUse.filter(({ rail }) => rail === definition.name);
+    const { paysFrom } = definition;
+    const floatsOf = (place: AccountPlace) =>
+      accountsAt({ ...definition, accountsOf: (values) => [paysFrom?.(values) ?? []].flat() }, place);
+    const reports = groupNames(own, (place) => accountsAt(definition, place));
+    const payouts = groupNames(own, floatsOf).filter(
+      (names) => !reports.some((each) => names.every((name) => each.includes(name))),
+    );
+    const shared = (use: SharedAccount['use']) => (connections: string[]) => ({
+      title: definition.title,
+      use,
+      connections,
+    });
+    return [...reports.map(shared('reports')), ...payouts.map(shared('payouts'))];
+  });
+}
+
+/** The names of those that have an account in common; each group once, however many accounts it shares. */
+function groupNames(places: readonly AccountPlace[], accountsIn: (place: AccountPlace) => string[]): string[][] {
+  const names = new Map<string, string[]>();
+  for (const place of places)
+    for (const account of new Set(accountsIn(place))) names.set(account, [...(names.get(account) ?? []), place.name]);
+  const shared = [...names.values()].filter((group) => group.length > 1);
+  return [...new Map(shared.map((group) => [group.join(' '), group])).values()];
+}
+
 /** An account of this connection, not `before` its own, that another one has. Connections that share one already can be changed. */
 async function refuseSameAccount(
   tx: Tx,

@@ -69,6 +69,7 @@ export const darajaRail: RailDefinition = {
   forbiddenInAddresses: FORBIDDEN_IN_ADDRESSES,
   oneLiveToken: true,
   accountsOf: (settings) => numbersPaidTo(readDarajaAccount({ settings })),
+  paysFrom: (settings) => readDarajaAccount({ settings }).payoutShortcode,
   open(connection): Rail {
     const session = openDarajaSession({ settings: DARAJA_SETTINGS }, connection);
     const { account, addresses } = session;

@@ -209,6 +209,11 @@ export const admin = {
     goneMethod: (name: string, count: number) =>
       `${name} is no longer in the configuration. The operator cannot be asked about ` +
       `${plural(count, 'open transaction', 'open transactions')} of it.`,
+    sharedAccount: (names: string, operator: string) =>
+      `${names} are one account at ${operator}. It sends its reports to one of them only, and the other misses them: ` +
+      'pause one of them, and remove it when its transactions have ended.',
+    sharedFloat: (names: string) =>
+      `${names} pay out from one account. Each of them shows the whole float, and a statement of it has the payouts of both.`,
     rail: 'Operator',
     breaker: 'Status',
     breakers: { closed: 'Up', half_open: 'Trying again', open: 'Down' },

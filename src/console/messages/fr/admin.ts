@@ -219,6 +219,11 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
     goneMethod: (name: string, count: number) =>
       `${name} n’est plus dans la configuration. L’opérateur ne peut pas être interrogé sur ` +
       `${plural(count, 'transaction ouverte', 'transactions ouvertes')}.`,
+    sharedAccount: (names: string, operator: string) =>
+      `${names} sont un seul compte chez ${operator}. L’opérateur n’envoie ses rapports qu’à l’une, et l’autre ne les reçoit pas : ` +
+      'mettez-en une en pause, et retirez-la quand ses transactions sont terminées.',
+    sharedFloat: (names: string) =>
+      `${names} paient depuis un seul compte. Chacune affiche le float entier, et un relevé contient les virements des deux.`,
     rail: 'Opérateur',
     breaker: 'État',
     breakers: { closed: 'En service', half_open: 'Nouvel essai', open: 'En panne' },

@@ -213,6 +213,11 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
     goneMethod: (name, count) =>
       `${name} já não está na configuração. Não é possível perguntar à operadora por ` +
       `${plural(count, 'transação em aberto', 'transações em aberto')}.`,
+    sharedAccount: (names, operator) =>
+      `${names} são uma só conta em ${operator}. A operadora envia os relatórios só a uma das conexões, e a outra não os recebe: ` +
+      'pause uma delas e remova-a quando as transações dela terminarem.',
+    sharedFloat: (names) =>
+      `${names} pagam a partir de uma só conta. Cada uma mostra o float inteiro, e um extrato tem os envios das duas.`,
     rail: 'Operadora',
     breaker: 'Estado',
     breakers: { closed: 'Em serviço', half_open: 'A tentar de novo', open: 'Em baixo' },

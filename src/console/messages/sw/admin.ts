@@ -216,6 +216,11 @@ export const admin: Pick<ConsoleMessages, 'auditExport' | 'limits' | 'connection
     goneMethod: (name, count) =>
       `${name} haipo tena kwenye mipangilio. Mtandao hauwezi kuulizwa kuhusu ` +
       `${plural(count, 'muamala wake ulio wazi:', 'miamala yake iliyo wazi:')}.`,
+    sharedAccount: (names, operator) =>
+      `${names} ni akaunti moja kwa ${operator}. Mtandao hutuma ripoti kwa mojawapo tu, na nyingine huzikosa: ` +
+      'simamisha mojawapo, kisha iondoe miamala yake ikimalizika.',
+    sharedFloat: (names) =>
+      `${names} hulipa kutoka akaunti moja. Kila moja huonyesha float yote, na taarifa ya akaunti ina malipo ya zote.`,
     rail: 'Mtandao',
     breaker: 'Hali',
     breakers: { closed: 'Unafanya kazi', half_open: 'Unajaribiwa tena', open: 'Umezimika' },
