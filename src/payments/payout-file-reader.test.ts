@@ -90,3 +90,38 @@ describe('formats', () => {
       });
   });
 });
+
+describe('errors', () => {
+  const heads = 'amount,currency,mobile,method,payee,callback_url\n';
+  const problem = async (row: string, language?: 'fr') => {
+    const file = await readPayoutFile(ctx, shop.holderId, `${heads}${row}\n`, language ? { language } : {});
+    assert.ok(file.ok && file.rows[0], inspect(file));
+    return problemOf(file.rows[0]);
+  };
+
+  test('all of a row are named at once', async () => {
+    const long = 'x'.repeat(121);
+    assert.equal(
+      await problem(`abc,UGX,12,NONE,${long},`),
+      'mobile: This is not a mobile number of a country that uses UGX.; ' +
+        'method: Name the method; one of MTN_MOMO_UGA, AIRTEL_OAPI_UGA.; ' +
+        'amount: Enter the amount in digits, for example 1500 or 1500.50.; payee: At most 120 characters.',
+    );
+    assert.match(await problem('0,UGX,12,,,'), /^mobile: .*; amount: The amount must be more than zero\.$/);
+    assert.match(
+      await problem('1.500,XXX,12,,,'),
+      /^currency: No method pays out in "XXX"\.; mobile: This is not a mobile number of a country .*; amount: /,
+    );
+    // The number is one, whatever its currency should be.
+    assert.equal(await problem('1500,XXX,256772123456,,,'), 'currency: No method pays out in "XXX".');
+    assert.match(await problem('abc,UGX,256772123456,NONE,,'), /^method: .*; amount: Enter the amount/);
+  });
+
+  test('limits are named where the method is known, though the number is wrong', async () => {
+    assert.match(await problem('99999999999,UGX,12,MTN_MOMO_UGA,,'), /^mobile: .*; amount: The largest amount for MTN/);
+    assert.match(
+      await problem('abc,XXX,12,,,', 'fr'),
+      /^currency: Aucun .*; mobile: Ce n’est pas .*; amount: Saisissez/,
+    );
+  });
+});

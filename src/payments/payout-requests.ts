@@ -7,6 +7,7 @@ import { choosePayoutMethod } from '../catalog/methods.ts';
 import { normaliseNumber } from '../catalog/phone.ts';
 import type { AmountLanguage } from '../platform/amount-sentences.ts';
 import { collectFieldErrors, type FieldErrors } from '../platform/errors.ts';
+import { readTypedAmount } from '../platform/typed-amounts.ts';
 import { checkCallbackUrl } from './callback-url.ts';
 import { decimalsError } from './capabilities.ts';
 import type { PaymentsContext } from './context.ts';
@@ -48,6 +49,13 @@ export function usualDetail(msisdn: string, method: string): string {
   return `Payout to ${msisdn} by ${method}`;
 }
 
+function reachedBy(mobile: string, methods: readonly Method[]): { method: Method; msisdn: string }[] {
+  return methods.flatMap((method) => {
+    const number = normaliseNumber(mobile, method.country, { lenient: true });
+    return number.ok ? [{ method, msisdn: number.digits }] : [];
+  });
+}
+
 /** Checks a payout and chooses its method, rail and fee. */
 export async function readPayout(
   ctx: PaymentsContext,
@@ -57,23 +65,29 @@ export async function readPayout(
   const errors = collectFieldErrors();
   const language = request.language ?? 'en';
   const sentences = PAYOUT_SENTENCES[language];
-  const candidates = [...ctx.catalog.methods.values()].filter(
-    (method) => method.payout && method.currency === request.currency,
-  );
-  if (candidates.length === 0) errors.add('currency', sentences.noMethod(request.currency));
-  const found = candidates.flatMap((method) => {
-    const number = normaliseNumber(request.mobile, method.country, { lenient: true });
-    return number.ok ? [{ method, msisdn: number.digits }] : [];
-  });
-  if (candidates.length > 0 && found.length === 0) errors.add('mobile', sentences.notMobile(request.currency));
+  const payable = [...ctx.catalog.methods.values()].filter(({ payout }) => payout);
+  const candidates = payable.filter(({ currency }) => currency === request.currency);
+  const found = reachedBy(request.mobile, candidates);
   const chosen = found.length > 0 ? choosePayoutMethod(found, request.method) : null;
-  if (found.length > 0 && !chosen)
-    errors.add('method', sentences.chooseMethod([...new Set(found.map(({ method }) => method.code))].join(', ')));
-  const amount = chosen ? checkTypedAmount(request.amount, chosen.method, 'payout', language) : null;
-  if (amount && !amount.ok) errors.add('amount', amount.sentence);
+  // All that is wrong is said at once: as far as currency and name tell the method, it is known without a number.
+  const unreached = found.length > 0 ? [] : candidates.map((method) => ({ method, msisdn: '' }));
+  const meant = chosen ?? choosePayoutMethod(unreached, request.method);
+  const namesMethod = Boolean(request.method) && candidates.length > 0;
+  if (candidates.length === 0) {
+    errors.add('currency', sentences.noMethod(request.currency));
+    if (reachedBy(request.mobile, payable).length === 0) errors.add('mobile', sentences.noMobile);
+  } else if (found.length === 0) errors.add('mobile', sentences.notMobile(request.currency));
+  if (!meant && (found.length > 0 || namesMethod)) {
+    const codes = (found.length > 0 ? found : unreached).map(({ method }) => method.code);
+    errors.add('method', sentences.chooseMethod([...new Set(codes)].join(', ')));
+  }
+  const amount = meant
+    ? checkTypedAmount(request.amount, meant.method, 'payout', language)
+    : readTypedAmount(request.amount, language, { currency: request.currency });
+  if (!amount.ok) errors.add('amount', amount.sentence);
   const rail = chosen ? ctx.rails.railFor(chosen.method, 'payout', holderId) : null;
   const capabilities = chosen && rail?.capabilitiesOf(chosen.method, 'payout');
-  if (chosen && amount?.ok && decimalsError(chosen.method, capabilities, amount.amount) !== null)
+  if (chosen && amount.ok && decimalsError(chosen.method, capabilities, amount.amount) !== null)
     errors.add('amount', sentences.wholeOnly(chosen.method.name, chosen.method.currency));
   if (chosen && !capabilities) errors.add('method', sentences.cannotPayOut(chosen.method.name));
   for (const [field, value] of Object.entries({
@@ -84,7 +98,7 @@ export async function readPayout(
     if (value !== undefined && Array.from(value).length > MAX_TEXT_CHARACTERS)
       errors.add(field, sentences.tooLong(MAX_TEXT_CHARACTERS));
   checkCallbackUrl(ctx, request.callbackUrl, errors.add);
-  if (errors.any() || !chosen || !amount?.ok || !rail) return { ok: false, errors: errors.errors };
+  if (errors.any() || !chosen || !amount.ok || !rail) return { ok: false, errors: errors.errors };
   return {
     ok: true,
     order: {

@@ -6,6 +6,7 @@ import { withFrenchSpaces } from '../platform/french-spaces.ts';
 type PayoutSentences = {
   noMethod(currency: string): string;
   notMobile(currency: string): string;
+  noMobile: string;
   chooseMethod(codes: string): string;
   cannotPayOut(method: string): string;
   wholeOnly(method: string, currency: string): string;
@@ -17,6 +18,7 @@ export const PAYOUT_SENTENCES: Readonly<Record<AmountLanguage, PayoutSentences>>
   en: {
     noMethod: (currency) => `No method pays out in "${currency}".`,
     notMobile: (currency) => `This is not a mobile number of a country that uses ${currency}.`,
+    noMobile: 'This is not a mobile number of a country that can be paid.',
     chooseMethod: (codes) => `Name the method; one of ${codes}.`,
     cannotPayOut: (method) => `This gateway cannot pay out by ${method} yet.`,
     wholeOnly: (method, currency) => `${method} takes whole amounts of ${currency}, without decimals.`,
@@ -27,6 +29,7 @@ export const PAYOUT_SENTENCES: Readonly<Record<AmountLanguage, PayoutSentences>>
   fr: withFrenchSpaces({
     noMethod: (currency) => `Aucun moyen de paiement ne permet d’envoyer des « ${currency} ».`,
     notMobile: (currency) => `Ce n’est pas un numéro de mobile d’un pays qui utilise le ${currency}.`,
+    noMobile: 'Ce n’est pas un numéro de mobile d’un pays où l’on peut envoyer de l’argent.',
     chooseMethod: (codes) => `Choisissez le moyen de paiement : ${codes}.`,
     cannotPayOut: (method) => `Cette passerelle ne peut pas encore envoyer d’argent par ${method}.`,
     wholeOnly: (method, currency) => `${method} n’accepte que des montants entiers en ${currency}, sans décimales.`,
@@ -37,6 +40,7 @@ export const PAYOUT_SENTENCES: Readonly<Record<AmountLanguage, PayoutSentences>>
   pt: {
     noMethod: (currency) => `Nenhum meio de pagamento envia "${currency}".`,
     notMobile: (currency) => `Este não é um número de telemóvel de um país que usa ${currency}.`,
+    noMobile: 'Este não é um número de telemóvel de um país para onde se pode enviar dinheiro.',
     chooseMethod: (codes) => `Escolha o meio de pagamento: ${codes}.`,
     cannotPayOut: (method) => `Ainda não é possível enviar dinheiro por ${method}.`,
     wholeOnly: (method, currency) => `${method} só aceita montantes inteiros em ${currency}, sem casas decimais.`,
@@ -47,6 +51,7 @@ export const PAYOUT_SENTENCES: Readonly<Record<AmountLanguage, PayoutSentences>>
   sw: {
     noMethod: (currency) => `Hakuna njia ya malipo inayotuma "${currency}".`,
     notMobile: (currency) => `Hii si namba ya simu ya nchi inayotumia ${currency}.`,
+    noMobile: 'Hii si namba ya simu ya nchi inayoweza kutumiwa pesa.',
     chooseMethod: (codes) => `Chagua njia ya malipo: ${codes}.`,
     cannotPayOut: (method) => `Mfumo huu bado hauwezi kutuma pesa kwa ${method}.`,
     wholeOnly: (method, currency) => `${method} inapokea kiasi kizima tu cha ${currency}, bila senti.`,
