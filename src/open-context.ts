@@ -159,11 +159,10 @@ export async function openInstance(
   }
 }
 
-/** Applies what is missing, and lets the service's login in. */
+/** Lets the service's login in, and applies what is missing. */
 export async function migrateDatabase({ url, ownerUrl }: OpenDatabase, onProgress: Progress): Promise<string[]> {
-  const applied = await migrate(ownerUrl, onProgress);
   await admitServiceLogin(ownerUrl, url);
-  return applied;
+  return await migrate(ownerUrl, onProgress);
 }
 
 /** A version that is still running may not be able to go on after a migration: who only reads does not decide about that. */

@@ -2,15 +2,28 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { migrateDatabase } from '../src/open-context.ts';
 import { readConfig } from '../src/platform/config.ts';
 import { asRole } from '../src/platform/database-url.ts';
 import { connectDatabase } from '../src/platform/db.ts';
-import { admitServiceLogin } from '../src/platform/migrate.ts';
+import { admitServiceLogin, withClient } from '../src/platform/migrate.ts';
 import { readRoleFacts } from '../src/platform/role-facts.ts';
 import { startServer } from '../src/server.ts';
 import { startTestPostgres } from './database.ts';
 import { reservePort } from './ports.ts';
+
+/** The server reads its files when it gets to it. */
+async function untilTrusted(ask: () => Promise<unknown>): Promise<void> {
+  for (;;)
+    try {
+      return void (await ask());
+    } catch (error) {
+      if (!(error instanceof Error && /password|no pg_hba/.test(error.message))) throw error;
+    }
+}
 
 describe('two logins', () => {
   let postgres: Awaited<ReturnType<typeof startTestPostgres>>;
@@ -81,5 +94,40 @@ describe('two logins', () => {
       admitServiceLogin(postgres.url, stranger),
       /Run as an administrator of PostgreSQL: grant simbi_service to "pg_monitor";/,
     );
+  });
+});
+
+describe('a server on which nothing is prepared', () => {
+  let postgres: Awaited<ReturnType<typeof startTestPostgres>>;
+  const as = (login: string, database: string) => `postgres://${login}@127.0.0.1:${postgres.port}/${database}`;
+  const admin = (sql: string) => withClient(as('postgres', 'postgres'), (client) => client.query(sql));
+
+  before(async () => {
+    postgres = await startTestPostgres();
+    writeFileSync(join(postgres.folder, 'postgres/cluster/pg_hba.conf'), 'host all all 127.0.0.1/32 trust\n');
+    process.kill(postgres.pid, 'SIGHUP');
+    await untilTrusted(() => admin('select 1'));
+    await admin('alter role simbi_service rename to not_ours');
+    await admin('alter role simbi_tenant rename to not_ours_either');
+    await admin('create role keeper login; create role app login');
+    await admin('create database empty');
+  });
+  after(() => postgres.stop());
+
+  test('what is missing is said at once, and is all that is missing', async () => {
+    const open = { url: as('app', 'empty'), ownerUrl: as('keeper', 'empty'), close: async () => undefined };
+    const refused = await migrateDatabase(open, () => undefined).then(String, (error: Error) => error.message);
+    assert.match(refused, /must be migrated, and the login "keeper" does not own .*MIGRATION_DATABASE_URL/);
+    const statements = /Run as an administrator of PostgreSQL: (.*)$/.exec(refused)?.[1] ?? '';
+    assert.equal(
+      statements,
+      'alter database "empty" owner to "keeper"; create role simbi_tenant nologin; ' +
+        'create role simbi_service nologin noinherit bypassrls; grant simbi_tenant to simbi_service; grant simbi_service to "app";',
+    );
+    await admin(statements);
+    assert.ok((await migrateDatabase(open, () => undefined)).length > 0);
+    const db = connectDatabase({ url: open.url, poolSize: 1 });
+    assert.deepEqual(await db.query('select current_user::text as name'), [{ name: 'simbi_service' }]);
+    await db.close();
   });
 });

@@ -213,6 +213,8 @@ async function restore(terminal: Terminal, given: string, options: RestoreOption
   const database = await openCommandDatabase(config, say, 'mayCreate');
   try {
     refuseOtherMode(await modeOfDatabase(database.ownerUrl, config.mode), config.mode);
+    // Before the file is read, which may take hours.
+    await admitServiceLogin(database.ownerUrl, database.url);
     const finished: FinishedRestore[] = [];
     const restored = await restoreBackup({
       databaseUrl: database.ownerUrl,
@@ -230,7 +232,6 @@ async function restore(terminal: Terminal, given: string, options: RestoreOption
         finished.push(await finishRestore(tx, systemClock.now(), new Date(made_at)));
       },
     });
-    await admitServiceLogin(database.ownerUrl, database.url);
     bar.end();
     const verification = await verify(config, database.url, terminal);
     const { askedFirst = 0, ended = null, postponed = 0 } = finished[0] ?? {};

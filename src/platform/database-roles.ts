@@ -24,7 +24,7 @@ export async function prepareRoles(client: Client, login: string | null): Promis
     } catch (error) {
       const code = error instanceof pg.DatabaseError ? (error.code ?? '') : '';
       // 42501: not permitted. 0LP01: the grant is not permitted.
-      if (/^(?:42501|0LP01)$/.test(code)) return `${wanted.join('; ')};`;
+      if (/^(?:42501|0LP01)$/.test(code)) return `${(await missingRoles(client, login)).join('; ')};`;
       if (!AT_THE_SAME_TIME.test(code) || tries >= MAX_TRIES) throw error;
     }
   }

@@ -3,7 +3,7 @@
 // once: one migrates, the others wait. The version before goes on meanwhile, and may be started on a database that has been
 // migrated by a newer one (decision 57).
 
-import type pg from 'pg';
+import pg from 'pg';
 import {
   APPLIED,
   type AppliedMigration,
@@ -70,12 +70,38 @@ export async function withTurns<T>(
   return await withClient(databaseUrl, (client) => work({ client, withSecond, onProgress, onWait }));
 }
 
-/** Lets the login of the service's own URL become the service. `ownerUrl` is of a login that may grant it. */
+/**
+ * Lets the login of the service's own URL become the service. `ownerUrl` is of a login that may grant it. Called before the first
+ * migration it says at once all that an administrator must run: the right to create tables, the roles and this grant.
+ */
 export async function admitServiceLogin(ownerUrl: string, serviceUrl: string): Promise<void> {
   await withClient(ownerUrl, async (client) => {
-    const { rows } = await client.query<{ name: string }>('select session_user::text as name');
-    await requireRoles(client, loginOf(serviceUrl) || (rows[0]?.name ?? ''));
+    await requireVersion(client);
+    const { rows } = await client.query<{ name: string; database: string; begins: boolean }>(
+      `select session_user::text as name, current_database()::text as database,
+         to_regclass('schema_migrations') is not null or has_schema_privilege('public', 'create') as begins`,
+    );
+    const { name = '', database = '', begins = true } = rows[0] ?? {};
+    const login = loginOf(serviceUrl) || name;
+    if (begins) return await requireRoles(client, login);
+    const roles = await prepareRoles(client, login);
+    // A login that is meant for the service should not own what it may only use.
+    const isService = name === login && roles === null;
+    const owned = `alter database ${pg.escapeIdentifier(database)} owner to ${pg.escapeIdentifier(name)};`;
+    throw new MigrationError(
+      isService
+        ? `${notOwner(name)}.`
+        : `${notOwner(name)}, or let this one own the database. ` +
+            `Run as an administrator of PostgreSQL: ${[owned, ...(roles ? [roles] : [])].join(' ')}`,
+    );
   });
+}
+
+function notOwner(login: string): string {
+  return (
+    `The database must be migrated, and the login "${login}" does not own its tables. ` +
+    'Set MIGRATION_DATABASE_URL to a login that does, here or for npx simbi migrate'
+  );
 }
 
 /** Runs on a connection of its own: a migration may run longer than the pool's statement time-out. */
@@ -123,11 +149,7 @@ async function requireOwner(client: pg.Client, databaseUrl: string): Promise<voi
     `select coalesce((select pg_has_role(relowner, 'member') from pg_class where oid = to_regclass('schema_migrations')),
        has_schema_privilege('public', 'create')) as owner`,
   );
-  if (!rows[0]?.owner)
-    throw new MigrationError(
-      `The database must be migrated, and the login "${loginOf(databaseUrl)}" does not own its tables. ` +
-        'Set MIGRATION_DATABASE_URL to a login that does, here or for npx simbi migrate.',
-    );
+  if (!rows[0]?.owner) throw new MigrationError(`${notOwner(loginOf(databaseUrl))}.`);
 }
 
 export async function requireRoles(client: pg.Client, login: string | null): Promise<void> {
