@@ -125,9 +125,20 @@ function watchOutput(): void {
   });
 }
 
+function readSettingsFile(): NodeJS.Dict<string> | Error {
+  try {
+    return existsSync('.env') ? parseEnv(readFileSync('.env', 'utf8')) : {};
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
+
 // Run as a program, not when a test imports this file.
 if (process.argv[1] && realpathSync(process.argv[1]) === import.meta.filename) {
   watchOutput();
-  const file = existsSync('.env') ? parseEnv(readFileSync('.env', 'utf8')) : {};
-  process.exitCode = await runCommand(createTerminal({ ...file, ...process.env }), process.argv.slice(2));
+  const file = readSettingsFile();
+  if (file instanceof Error) {
+    process.stderr.write(`.env cannot be read. ${systemSentence(file) ?? file.message}\n`);
+    process.exitCode = EXIT.usage;
+  } else process.exitCode = await runCommand(createTerminal({ ...file, ...process.env }), process.argv.slice(2));
 }

@@ -29,5 +29,10 @@ export async function writeDemoFile(config: Config, file: DemoFile): Promise<str
 
 export async function readDemoFile(config: Config): Promise<DemoFile | null> {
   const text = await readFile(dataPath(config, 'demo.json'), 'utf8').catch(() => null);
-  return text === null ? null : (JSON.parse(text) as DemoFile);
+  try {
+    return text === null ? null : (JSON.parse(text) as DemoFile);
+  } catch {
+    // Cut off, by a full disk or by hand. The next start writes it again.
+    return null;
+  }
 }

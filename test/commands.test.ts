@@ -858,12 +858,40 @@ describe('beside a running gateway', () => {
       [folder, ['statement', 'import', folder, '--connection', 'sandbox']],
       [file, ['archive', 'write', join(file, 'x')]],
       [file, ['holder', 'list'], { DATA_DIR: join(file, 'x') }],
+      [file, ['up'], { DATA_DIR: file, DATABASE_URL: '' }],
+      [folder, ['payout', 'list'], { CATALOG_FILE: folder }],
     ] as [string, string[], Settings?][]) {
       const { code, messages } = await run(args, { ...settings, ...more });
       assert.notEqual(code, 0, args.join(' '));
       assert.ok(messages.includes(path), `${args.join(' ')}: ${messages}`);
       assert.doesNotMatch(messages, /Internal error|\.ts:\d/, args.join(' '));
     }
+  });
+
+  test('what is broken beside a command: a sentence and its code, and no stack', async () => {
+    const broken = join(folder, 'broken');
+    mkdirSync(broken);
+    writeFileSync(join(broken, 'demo.json'), '{"base_url');
+    const demo = await run(['balance'], { DATA_DIR: broken });
+    assert.deepEqual([demo.code, /^No credentials found\./.test(demo.messages)], [3, true], demo.messages);
+    assert.equal((await run(['status'], { DATA_DIR: broken, PORT: '1' })).code, 6);
+    const credentials = { SIMBI_CLIENT_ID: 'c', SIMBI_SECRET_KEY: 's', SIMBI_SENDER: 'x' };
+    for (const SIMBI_URL of ['file:///etc/passwd', 'mailto:a@b.c', 'nonsense']) {
+      const { code, messages } = await run(['balance'], { DATA_DIR: broken, SIMBI_URL, ...credentials });
+      assert.deepEqual([code, messages], [2, 'SIMBI_URL must begin with http:// or https://.\n']);
+    }
+    const catalog = await run(['payout', 'list'], { ...settings, CATALOG_FILE: join(broken, 'demo.json') });
+    assert.equal(catalog.code, 2, catalog.messages);
+    assert.match(catalog.messages, /demo\.json \(CATALOG_FILE\) is not acceptable JSON/);
+    const file = join(broken, 'a-file');
+    writeFileSync(file, 'x');
+    const doctor = await run(['doctor'], { DATA_DIR: file, PORT: '0' });
+    assert.match(doctor.out, /FAILED disk +\S+a-file is not a folder/);
+    // As an editor or a script that went wrong leaves it.
+    mkdirSync(join(broken, '.env'));
+    const args = [join(import.meta.dirname, '../src/cli.ts'), 'status'];
+    const { status, stderr } = spawnSync(process.execPath, args, { cwd: broken, env: {}, encoding: 'utf8' });
+    assert.deepEqual([status, stderr.trim()], [2, '.env cannot be read. It is a folder, not a file.']);
   });
 
   test('archive: months that have ended, nothing removed without confirmation', async () => {

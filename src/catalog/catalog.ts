@@ -98,6 +98,11 @@ export type Catalog = {
   collectionCountries: ReadonlyMap<number, CollectionCountry>;
 };
 
+/** A catalogue that cannot be used, with every mistake in it. */
+export class CatalogError extends Error {
+  override readonly name = 'CatalogError';
+}
+
 /** The built-in catalogue with the override file laid over it. Throws one Error with every mistake in it. */
 export function loadCatalog(file = ''): Catalog {
   if (file === '') return readCatalog(BUILT_IN);
@@ -106,16 +111,18 @@ export function loadCatalog(file = ''): Catalog {
     patch = parseStrictJson(readFileSync(file));
   } catch (error) {
     if (error instanceof JsonError)
-      throw new Error(
-        `The catalogue file ${file} is not acceptable JSON: ${error.message} (position ${error.position}).`,
+      throw new CatalogError(
+        `The catalogue file ${file} (CATALOG_FILE) is not acceptable JSON: ${error.message} (position ${error.position}).`,
       );
-    throw new Error(
-      `The catalogue file ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}.`,
+    throw new CatalogError(
+      `The catalogue file ${file} (CATALOG_FILE) cannot be read: ${error instanceof Error ? error.message : String(error)}.`,
     );
   }
   if (patch === null || typeof patch !== 'object' || Array.isArray(patch))
-    throw new Error(`The catalogue file ${file} must be a JSON object such as { "methods": { … } }.`);
-  return readCatalog(applyMergePatch(BUILT_IN, patch), `The catalogue file ${file}`);
+    throw new CatalogError(
+      `The catalogue file ${file} (CATALOG_FILE) must be a JSON object such as { "methods": { … } }.`,
+    );
+  return readCatalog(applyMergePatch(BUILT_IN, patch), `The catalogue file ${file} (CATALOG_FILE)`);
 }
 
 /** Checks a whole document and resolves it. */
@@ -123,7 +130,7 @@ export function readCatalog(document: unknown, source = 'The built-in catalogue'
   const checked = findCatalogErrors(document);
   if (!checked.ok) {
     const { errors } = checked;
-    throw new Error(
+    throw new CatalogError(
       [`${source} has ${errors.length === 1 ? 'an error' : `${errors.length} errors`}:`, ...errors].join('\n- '),
     );
   }

@@ -1,6 +1,6 @@
 // simbi doctor: checks everything a start depends on and prints a fix for each failed check.
 
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { access, constants, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Command } from 'commander';
@@ -94,6 +94,8 @@ async function checkDisk(config: Config): Promise<Finding> {
     // The first start makes what is missing; who only asks makes nothing.
     let place = folder;
     while (!existsSync(place)) place = dirname(place);
+    if (!statSync(place).isDirectory())
+      return { check: 'disk', ok: false, detail: `${place} is not a folder`, fix: 'Change DATA_DIR.' };
     await access(place, constants.W_OK);
     const { bavail, bsize } = await statfs(place);
     const free = bavail * bsize;

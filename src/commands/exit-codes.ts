@@ -9,6 +9,7 @@ import { CommandError, EXIT } from './terminal.ts';
 const BY_NAME: ReadonlyMap<string, number> = new Map([
   ['ConfigError', EXIT.usage],
   ['ModeError', EXIT.usage],
+  ['CatalogError', EXIT.usage],
   ['DataDirInUseError', EXIT.conflict],
   ['EmbeddedPostgresError', EXIT.error],
   ['MigrationError', EXIT.error],
@@ -33,6 +34,7 @@ export function exitCodeFor(error: unknown): number | null {
 /** What the system refuses is no error of ours: a wrong path, missing rights, a full disk. */
 const SYSTEM_ERRORS: Readonly<Record<string, string>> = {
   ENOENT: 'There is no such file, or its folder does not exist.',
+  EEXIST: 'Something else has this name already. Choose another one.',
   ENOTDIR: 'A part of the path is not a folder.',
   ENAMETOOLONG: 'The name is too long. Choose a shorter one.',
   EISDIR: 'It is a folder, not a file.',

@@ -118,7 +118,8 @@ export async function request(
   options: RequestInit = {},
   timeoutMs = TIMEOUT_MS,
 ): Promise<RemoteAnswer> {
-  if (!URL.canParse(base)) throw new CommandError('SIMBI_URL is not a valid URL.', EXIT.usage);
+  if (!/^https?:$/.test(URL.parse(base)?.protocol ?? ''))
+    throw new CommandError('SIMBI_URL must begin with http:// or https://.', EXIT.usage);
   const url = new URL(path, base);
   let status: number;
   let text: string;
