@@ -319,7 +319,7 @@ describe('the override file', () => {
     test(`explains ${what}`, () => assert.deepEqual(errorsOf(content), [`- ${sentence}`]));
 
   test('that is no JSON object, or not there, says so with its name', () => {
-    assert.throws(() => load('{ "methods": '), /catalog\.json is not acceptable JSON: .*position/);
+    assert.throws(() => load('{ "methods": '), /catalog\.json \(CATALOG_FILE\) is not acceptable JSON: .*position/);
     assert.throws(() => load('{ "a": 1, "a": 2 }'), /is not acceptable JSON/);
     assert.throws(() => load('{ "__proto__": {} }'), /is not acceptable JSON/);
     assert.throws(() => load('[]'), /must be a JSON object/);
