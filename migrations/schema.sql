@@ -2806,6 +2806,7 @@ comment on column statement_lines.balance is
   'Of the account after the line.';
 comment on column statement_lines.raw is
   'The line as it was.';
+CREATE INDEX statement_lines_by_currency ON public.statement_lines USING btree (connection, currency, occurred_at);
 CREATE INDEX statement_lines_by_receipt ON public.statement_lines USING btree (connection, receipt) WHERE (receipt IS NOT NULL);
 CREATE INDEX statement_lines_by_time ON public.statement_lines USING btree (connection, occurred_at, line_key);
 CREATE INDEX statement_lines_of_file ON public.statement_lines USING btree (file_id, line_number);

@@ -6,6 +6,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { addStatement, CONNECTION } from '../../test/book-lines.ts';
 import { type Books, differencesOf, openBooks, paid } from '../../test/books.ts';
 import { createTestContext, type TestContext } from '../../test/harness.ts';
+import { CURRENCY } from '../../test/payments.ts';
 import { refOf, type Transaction } from '../payments/transactions.ts';
 import { DAY_MS } from '../platform/clock.ts';
 import { uuid4Of } from '../rails/wire-ids.ts';
@@ -81,6 +82,24 @@ describe('breaks', () => {
       ctx.db.transaction((tx) => resolveBreak(ctx, tx, missing?.id ?? '', 'amina', 'again')),
       /no such open break/,
     );
+  });
+
+  test('a payment is missing at the operator when the statement of its own currency reaches it', async () => {
+    const compare = async (isWhole: { isWhole: true; currency: string } | null) => {
+      const calendar = await openCalendar(ctx.db, CONNECTION);
+      const span = calendar.spanOf(calendar.dayOf(ctx.clock.now()));
+      await reconcile(ctx, { connection: CONNECTION, ...span, ...isWhole });
+      const open = await listBreaks(ctx.db, { day: calendar.dayOf(span.from), status: 'open' }, 100);
+      return open.filter(({ kind }) => kind === 'missing_with_them').map((each) => each.currency);
+    };
+    await collected();
+    const kes = { gross: 100n, kind: 'other', state: 'pending', currency: 'KES' } as const;
+    await addStatement(ctx, 'other currency', [{ ...kes, occurredAt: new Date(ctx.clock.millis() + 60_000) }]);
+    assert.deepEqual(await compare(null), []);
+    assert.deepEqual(await compare({ isWhole: true, currency: 'KES' }), []);
+    const own = { gross: 0n, kind: 'other', state: 'pending' } as const;
+    await addStatement(ctx, 'own currency', [{ ...own, occurredAt: new Date(ctx.clock.millis() + 60_000) }]);
+    assert.deepEqual(await compare(null), [CURRENCY]);
   });
 
   test('a payment in parts is whole when its lines add up', () => {

@@ -51,7 +51,7 @@ export type ReconcileRequest = {
   connection: string;
   from: Date;
   to: Date;
-  /** A person says that the statement of the span is whole. Otherwise it reaches as far as its newest line. */
+  /** A person says that the statement of the span is whole. Otherwise it reaches as far as its newest line, in each currency. */
   isWhole?: boolean;
   /** The currency of which the person says so. Left out: all. */
   currency?: string;
@@ -79,8 +79,8 @@ type Work = {
   readonly days: { first: string; last: string };
   readonly calendar: Calendar;
   readonly closed: ClosedDays;
-  /** How far the statement reaches. */
-  readonly covered: CloseSpan;
+  /** How far the statements reach, by currency: each wallet has its own. */
+  readonly covered: (currency: string) => CloseSpan | undefined;
   readonly changes: { opened: number; closed: number };
   readonly progress: (stage: string, rows: number) => void;
 };
@@ -96,7 +96,8 @@ export async function reconcile(
   const span = { from: calendar.spanOf(days.first).from, to: calendar.spanOf(days.last).to };
   const { days: closed, since } = await readClosedDays(ctx.db, connection);
   if (!request.isWhole) await requireLines(ctx.db, connection, span);
-  const reach = request.isWhole ? { from: new Date(0), to: span.to } : await readReach(ctx.db, connection, span);
+  const reach = await readReach(ctx.db, connection);
+  const isWhole = (currency: string) => request.isWhole && (request.currency ?? currency) === currency;
   const work: Work = {
     ctx,
     connection,
@@ -104,7 +105,7 @@ export async function reconcile(
     days,
     calendar,
     closed,
-    covered: reach,
+    covered: (currency) => (isWhole(currency) ? { from: new Date(0), to: span.to } : reach.get(currency)),
     changes: { opened: 0, closed: 0 },
     progress: request.onProgress ?? (() => undefined),
   };
@@ -137,6 +138,7 @@ export async function compareBreaks(
   if (first === undefined || last === undefined) return;
   const calendar = await openCalendar(ctx.db, connection);
   const span = { from: calendar.spanOf(first).from, to: calendar.spanOf(last).to };
+  const reach = await readReach(ctx.db, connection);
   const work: Work = {
     ctx,
     connection,
@@ -144,7 +146,7 @@ export async function compareBreaks(
     days: { first, last },
     calendar,
     closed: (await readClosedDays(ctx.db, connection)).days,
-    covered: await readReach(ctx.db, connection, span),
+    covered: (currency) => reach.get(currency),
     changes: { opened: 0, closed: 0 },
     progress: () => undefined,
   };
@@ -209,14 +211,22 @@ async function requireStatement(work: Work, currency: string | null): Promise<vo
   } while (after !== null);
 }
 
-/** From the oldest to the newest line. */
-async function readReach(reader: Reader, connection: string, span: CloseSpan): Promise<CloseSpan> {
-  const [row] = await reader.query<CloseSpan>(
-    `select (select min(occurred_at) from statement_lines where connection = $1) as "from",
-            (select max(occurred_at) from statement_lines where connection = $1) as "to"`,
+/** From the oldest to the newest line of each currency. A file that has not come must not be judged by that of another wallet. */
+async function readReach(reader: Reader, connection: string): Promise<Map<string, CloseSpan>> {
+  const rows = await reader.query<CloseSpan & { currency: string }>(
+    // Along the index, from one currency to the next: lines are many, currencies few.
+    `with recursive named as (
+       (select currency from statement_lines where connection = $1 order by currency limit 1)
+       union all
+       select (select l.currency from statement_lines l where l.connection = $1 and l.currency > n.currency order by l.currency limit 1)
+       from named n where n.currency is not null
+     )
+     select n.currency, (select min(occurred_at) from statement_lines where connection = $1 and currency = n.currency) as "from",
+       (select max(occurred_at) from statement_lines where connection = $1 and currency = n.currency) as "to"
+     from named n where n.currency is not null`,
     [connection],
   );
-  return row ?? span;
+  return new Map(rows.map((row) => [row.currency, row]));
 }
 
 /** Lines that came after their day was signed: they count on the first open day. */
@@ -397,7 +407,8 @@ function toGroupMove(
   leg: 'payment' | null,
 ): GroupMove {
   const { amount, currency, kind, postedAt } = move;
-  const isCovered = postedAt >= covered.from && postedAt <= covered.to;
+  const reach = covered(currency);
+  const isCovered = reach !== undefined && postedAt >= reach.from && postedAt <= reach.to;
   return { leg: leg ?? legOfMove(kind), amount, currency, day: calendar.dayOf(postedAt), covered: isCovered };
 }
 
