@@ -591,6 +591,49 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.require_withdrawal()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if exists (select from gone g where not exists (
+      select from statement_withdrawals w where w.file_id = g.file_id and w.written_in = pg_current_xact_id())) then
+    raise exception 'lines of a statement go only when it is withdrawn'
+      using errcode = 'P0001', constraint = 'statement_lines_append_only';
+  end if;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.require_withdrawn_match()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if exists (select from gone g where not exists (
+      select from statement_withdrawals s
+      join withdrawn_matches w on w.withdrawal_id = s.id
+      join statement_lines l on l.connection = w.connection and l.line_key = w.line_key and l.file_id = s.file_id
+      where s.written_in = pg_current_xact_id() and w.connection = g.connection and w.line_key = g.line_key
+        and (w.day, w.currency, w.moved, w.fee, w.line_seal, w.seen_at) = (g.day, g.currency, g.moved, g.fee, g.line_seal, g.seen_at)
+        and (w.matched_at, w.match_seal) is not distinct from (g.matched_at, g.match_seal))) then
+    raise exception 'what a line counted as goes only when its statement is withdrawn'
+      using errcode = 'P0001', constraint = 'statement_matches_append_only';
+  end if;
+  if exists (select from (select distinct connection, currency, day from gone) g
+      join closes c on c.connection = g.connection and c.currency = g.currency and c.day = g.day and c.kind = 'close'
+      where not exists (select from closes r where r.connection = c.connection and r.currency = c.currency
+        and r.kind = 'reopening' and r.day <= c.day and r.number > c.number)) then
+    raise exception 'a line of a signed day stays' using errcode = 'P0001', constraint = 'withdrawal_not_of_signed_day';
+  end if;
+  if exists (select from gone g join breaks b on b.connection = g.connection and b.line_key = g.line_key
+      join break_proposal_items i on i.break_id = b.id and i.result is null) then
+    raise exception 'a line waits for a decision' using errcode = 'P0001', constraint = 'withdrawal_not_of_proposed_break';
+  end if;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.simbi_holder()
  RETURNS bigint
  LANGUAGE sql
@@ -2728,10 +2771,12 @@ create table statement_files (
   imported_by text not null,
   imported_at timestamp with time zone not null,
   finished_at timestamp with time zone,
+  account text,
+  date_order text,
   constraint statement_file_id PRIMARY KEY (id),
   constraint statement_file_once UNIQUE (connection, sha256),
   constraint statement_file_source_known CHECK ((source = ANY (ARRAY['console'::text, 'command'::text, 'rail'::text]))),
-  constraint statement_file_status_known CHECK ((status = ANY (ARRAY['reading'::text, 'read'::text, 'broken_off'::text])))
+  constraint statement_file_status_known CHECK ((status = ANY (ARRAY['reading'::text, 'read'::text, 'broken_off'::text, 'withdrawn'::text])))
 );
 comment on table statement_files is
   'Statements of operators. The same bytes are one file of a connection, however often they are imported.';
@@ -2747,6 +2792,10 @@ comment on column statement_files.problem is
   'Why the reading broke off.';
 comment on column statement_files.currency is
   'The currency of lines that name none.';
+comment on column statement_files.account is
+  'Our own number, as the person gave it, so that the file can be read again in the same way.';
+comment on column statement_files.date_order is
+  'The order of its dates, as the person gave it.';
 CREATE INDEX statement_files_of_connection ON public.statement_files USING btree (connection, id DESC);
 
 create table statement_file_parts (
@@ -2810,7 +2859,8 @@ CREATE INDEX statement_lines_by_currency ON public.statement_lines USING btree (
 CREATE INDEX statement_lines_by_receipt ON public.statement_lines USING btree (connection, receipt) WHERE (receipt IS NOT NULL);
 CREATE INDEX statement_lines_by_time ON public.statement_lines USING btree (connection, occurred_at, line_key);
 CREATE INDEX statement_lines_of_file ON public.statement_lines USING btree (file_id, line_number);
-CREATE TRIGGER statement_lines_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON statement_lines FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER statement_lines_append_only BEFORE UPDATE OR TRUNCATE ON statement_lines FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER statement_lines_withdrawn AFTER DELETE ON statement_lines REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION require_withdrawal();
 
 create table statement_problems (
   file_id bigint not null,
@@ -2896,7 +2946,8 @@ CREATE INDEX statement_matches_of_case ON public.statement_matches USING btree (
 CREATE INDEX statement_matches_of_transaction ON public.statement_matches USING btree (transaction_id) WHERE (transaction_id IS NOT NULL);
 CREATE INDEX statement_matches_open ON public.statement_matches USING btree (connection, day) WHERE (rule IS NULL);
 CREATE TRIGGER statement_matches_once BEFORE UPDATE ON statement_matches FOR EACH ROW WHEN (old.rule IS NOT NULL OR old.day IS DISTINCT FROM new.day OR old.late IS DISTINCT FROM new.late OR old.currency IS DISTINCT FROM new.currency OR old.moved IS DISTINCT FROM new.moved OR old.fee IS DISTINCT FROM new.fee OR old.line_seal IS DISTINCT FROM new.line_seal OR old.seen_at IS DISTINCT FROM new.seen_at) EXECUTE FUNCTION refuse_change();
-CREATE TRIGGER statement_matches_stay BEFORE DELETE OR TRUNCATE ON statement_matches FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER statement_matches_stay BEFORE TRUNCATE ON statement_matches FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER statement_matches_withdrawn AFTER DELETE ON statement_matches REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION require_withdrawn_match();
 
 create table fee_bookings (
   id uuid not null,
@@ -3687,6 +3738,58 @@ comment on table ledger_lost_heads is
   'Heads that are known outside the database and are not in it: it went back in time. Money does not leave the gateway until a restore that is younger than the head is recorded (npx simbi after-restore).';
 CREATE TRIGGER ledger_lost_heads_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger_lost_heads FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER ledger_lost_heads_counted AFTER INSERT ON ledger_lost_heads FOR EACH STATEMENT EXECUTE FUNCTION count_change();
+
+-- 0083_books_withdrawn_statements.sql
+
+create table statement_withdrawals (
+  id bigint not null generated always as identity,
+  file_id bigint not null,
+  connection text not null,
+  name text not null,
+  format text not null,
+  zone text not null,
+  currency text,
+  lines integer not null,
+  imported_by text not null,
+  imported_at timestamp with time zone not null,
+  reason text not null,
+  withdrawn_by text not null,
+  withdrawn_at timestamp with time zone not null,
+  written_in xid8 not null default pg_current_xact_id(),
+  constraint statement_withdrawal_id PRIMARY KEY (id),
+  constraint statement_withdrawal_reason_length CHECK (((char_length(reason) >= 3) AND (char_length(reason) <= 500))),
+  constraint statement_withdrawals_file_id_fkey FOREIGN KEY (file_id) REFERENCES statement_files(id)
+);
+comment on table statement_withdrawals is
+  'Statements that people took back, as they were imported. The same bytes may be imported again.';
+comment on column statement_withdrawals.lines is
+  'How many lines went with it.';
+comment on column statement_withdrawals.written_in is
+  'The transaction in which the lines may be deleted, and in no other.';
+CREATE INDEX statement_withdrawals_of_file ON public.statement_withdrawals USING btree (file_id, id DESC);
+CREATE TRIGGER statement_withdrawals_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON statement_withdrawals FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+create table withdrawn_matches (
+  withdrawal_id bigint not null,
+  connection text not null,
+  line_key bytea not null,
+  day date not null,
+  currency text not null,
+  moved bigint not null,
+  fee bigint not null,
+  line_seal bytea not null,
+  seen_at timestamp with time zone not null,
+  transaction_id uuid,
+  case_id uuid,
+  matched_at timestamp with time zone,
+  match_seal bytea,
+  constraint withdrawn_match_once PRIMARY KEY (withdrawal_id, line_key),
+  constraint withdrawn_matches_withdrawal_id_fkey FOREIGN KEY (withdrawal_id) REFERENCES statement_withdrawals(id)
+);
+comment on table withdrawn_matches is
+  'What the lines of withdrawn statements counted as.';
+CREATE INDEX withdrawn_matches_by_day ON public.withdrawn_matches USING btree (connection, currency, day);
+CREATE TRIGGER withdrawn_matches_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON withdrawn_matches FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 -- 
 

@@ -145,6 +145,7 @@ statement list [--json] [--connection <name>] [--limit <n>]
 statement show <id> [--json] [--limit <n>] [--after <line>]
 statement problems <id> [--json] [--limit <n>] [--after <line>]
 statement original <id> [--json] [--to <file>]
+statement withdraw <id> <reason> [--json]
 statement map <name> <file> [--json]
 statement mappings [--json]
 ledger

@@ -11,6 +11,7 @@ import { addPerson, type ConsoleAnswer, type Person } from './console-harness.ts
 import { createTestGateway, type TestGateway } from './gateway.ts';
 import { createShop, type Shop } from './shop.ts';
 import { type StatementDay, writeStatementDay } from './statement-day.ts';
+import { safaricomLines, safaricomStatement } from './statements.ts';
 
 const PATH = '/console/admin/books';
 const STATEMENTS = '/console/admin/rails/sandbox/statements';
@@ -22,6 +23,7 @@ describe('the books in the console', () => {
   let zawadi: Person;
   let otieno: Person;
   let merchant: Person;
+  let statementPage = '';
 
   before(async () => {
     gateway = await createTestGateway();
@@ -39,15 +41,16 @@ describe('the books in the console', () => {
   const open = () => listBreaks(gateway.ctx.db, { status: 'open' }, 100);
   const openOf = async (kind: Break['kind']) => (await open()).filter((each) => each.kind === kind);
 
-  async function sendStatement(): Promise<void> {
+  async function sendStatement(content = written.csv, name = 'ORG_600998.csv'): Promise<string> {
     const form = new FormData();
     form.set('csrf', zawadi.csrf);
-    form.set('file', new Blob([written.csv]), 'ORG_600998.csv');
+    form.set('file', new Blob([content]), name);
     const headers = { cookie: zawadi.cookie };
     const answer = await fetch(gateway.url + STATEMENTS, { method: 'POST', body: form, headers, redirect: 'manual' });
     assert.equal(answer.status, 303, await answer.text());
     const page = answer.headers.get('location') ?? '';
     while ((await zawadi.get(page)).text.includes('being read'));
+    return page;
   }
 
   async function propose(action: string, breaks: readonly Break[], by = zawadi): Promise<ConsoleAnswer> {
@@ -86,12 +89,31 @@ describe('the books in the console', () => {
     assert.doesNotMatch((await merchant.get('/console')).text, /\/console\/admin\/books/);
   });
 
+  test('a statement of another connection is withdrawn with a reason, and the page says by whom', async () => {
+    const page = await sendStatement(safaricomStatement(safaricomLines(2)), 'wrong.csv');
+    assert.equal((await merchant.post(`${page}/withdraw`, { reason: 'not mine' })).status, 403);
+    assert.equal((await zawadi.post(`${page}/withdraw`, { reason: ' ' })).status, 400);
+    assert.match((await zawadi.get(page)).text, /Withdraw this statement/);
+    const withdrawn = await zawadi.post(`${page}/withdraw`, { reason: 'the file of the other till' });
+    assert.equal(withdrawn.status, 303, withdrawn.text);
+    const { text } = await zawadi.get(page);
+    assert.match(text, /zawadi@example\.org.*Lines that went with it: 2\..*the file of the other till/s);
+    assert.doesNotMatch(text, /Withdraw this statement|SK00000000/);
+    for (const [lang, word] of [
+      ['fr', /Retiré/],
+      ['pt', /Retirado/],
+      ['sw', /Imeondolewa/],
+    ] as const)
+      assert.match((await zawadi.get(`${page}?lang=${lang}`)).text, word);
+    await zawadi.get(`${page}?lang=en`);
+  });
+
   test('a day shows that its statement is missing, then what does not agree', async () => {
     assert.match((await zawadi.get(PATH)).text, /Statement missing/);
     const early = await zawadi.post(`${PATH}/close/compare`, account());
     assert.equal(early.status, 400);
     assert.match(early.text, /There is no statement for this day/);
-    await sendStatement();
+    statementPage = await sendStatement();
     assert.equal((await zawadi.post(`${PATH}/close/compare`, account())).status, 303);
     const { text } = await zawadi.get(`${PATH}?day=${written.day}`);
     for (const kind of ['Missing with us', 'Missing with them', 'State differs']) assert.match(text, new RegExp(kind));
@@ -220,6 +242,11 @@ describe('the books in the console', () => {
     gateway.ctx.clock.advance(1_000);
     assert.equal((await zawadi.post(`${PATH}/close/sign`, account())).status, 303);
     assert.deepEqual(await differencesOf(gateway.ctx), []);
+    const file = await zawadi.get(statementPage);
+    assert.match(file.text, /cannot be withdrawn.*which is signed in KES\. Reopen that day first.*were applied: \d/s);
+    const refused = await zawadi.post(`${statementPage}/withdraw`, { reason: 'too late' });
+    assert.equal(refused.status, 400);
+    assert.match(refused.text, /Reopen that day first/);
   });
 
   test('every page is in each language', async () => {

@@ -99,6 +99,33 @@ describe('a statement', () => {
     assert.deepEqual(await readFile(back), Buffer.from(text));
   });
 
+  test('withdrawn: lines that another file has too stay, and the same file may be imported again', async () => {
+    const lines = safaricomLines(5).map((line) => line.replace('SK', 'WD'));
+    const [part, whole] = [
+      await folder.write('wrong.csv', safaricomStatement(lines.slice(0, 3))),
+      await folder.write('whole.csv', safaricomStatement(lines)),
+    ];
+    const first = await importFile(part);
+    const second = await importFile(whole);
+    assert.deepEqual([first.lines_new, second.lines_new, second.lines_known], [3, 2, 3]);
+    assert.match((await statement(['withdraw', String(first.id), ' '])).messages, /Say in a few words why/);
+    const withdrawn = await statementJson<{ outcome: string; lines: number }>([
+      'withdraw',
+      String(first.id),
+      'wrong time zone',
+    ]);
+    assert.deepEqual([withdrawn.outcome, withdrawn.lines], ['withdrawn', 3]);
+    const left = await statementJson<FileData>(['show', String(second.id)]);
+    assert.deepEqual([left.status, left.lines_new, left.lines_known], ['read', 5, 0]);
+    const shown = await statement(['show', String(first.id)]);
+    assert.match(shown.out, /status +withdrawn.*Withdrawn .* by .* with 3 lines: wrong time zone/s);
+    const original = await statement(['original', String(first.id), '--to', `${part}.back`]);
+    assert.equal(original.code, 0, original.messages);
+    assert.deepEqual(await readFile(`${part}.back`), await readFile(part));
+    const again = await statementJson<FileData>(['import', part, '--connection', 'sandbox', '--zone', 'Africa/Lagos']);
+    assert.deepEqual([again.outcome, again.id, again.status, again.lines_new], ['read', first.id, 'read', 3]);
+  });
+
   test('with bad lines: they are listed, the others are there, and importing it again reads them again', async () => {
     const [good = '', bad = ''] = safaricomLines(2);
     const path = await folder.write('bad.csv', safaricomStatement([good, bad.replace('Completed', 'Lost')]));

@@ -13,6 +13,7 @@ import type { BreakKind, FoundBreak } from './groups.ts';
 export const BY_ITSELF = 'reconciliation';
 export const EXPLAINED = 'A later line or posting explains it.';
 export const EVENED = 'Both days are closed.';
+export const WITHDRAWN = 'The statement was withdrawn.';
 const MIN_REASON = 3;
 
 export type Break = {
@@ -85,6 +86,8 @@ export type Comparison = {
   kinds: readonly BreakKind[];
   transactionIds: readonly string[];
   lineKeys: readonly Buffer[];
+  /** Currencies whose statement reached further before: what it does not decide any more ends, unless a person has resolved it. */
+  uncovered?: ReadonlySet<string>;
   /** Everything of these kinds on these days was compared. */
   days?: { first: string; last: string };
   wanted: readonly WantedBreak[];
@@ -96,19 +99,20 @@ export async function syncBreaks(
   comparison: Comparison,
   at: Date,
 ): Promise<{ opened: number; closed: number }> {
-  const { connection, wanted } = comparison;
+  const { connection, wanted, uncovered } = comparison;
+  const isKept = ({ status, currency }: Break) => status === 'resolved' || !uncovered?.has(currency);
   // Two runs at once find the same: the second waits, and finds it known.
   await tx.query(`select pg_advisory_xact_lock(hashtextextended('breaks of ' || $1, 0))`, [connection]);
   const gone = new Map((await readKnown(tx, comparison)).map((each) => [keyOfKnown(each), each]));
   const once = new Map(wanted.map((each) => [keyOfWanted(each), each]));
   const changed = [...once.values()].filter((each) => {
     const known = gone.get(keyOfWanted(each));
-    const isKnown = known !== undefined && (each.undecided === true || sameFacts(known, each));
+    const isKnown = known !== undefined && (each.undecided ? isKept(known) : sameFacts(known, each));
     if (isKnown) gone.delete(keyOfWanted(each));
     return !isKnown && !each.undecided;
   });
   // A break whose facts changed ends and begins anew, so that its history is seen.
-  const closed = await endBreaks(tx, [...gone.values()], at);
+  const closed = await endBreaks(tx, [...gone.values()], at, uncovered ? WITHDRAWN : EXPLAINED);
   if (changed.length > 0)
     await tx.query(
       `insert into breaks (connection, opened_at, ${NEW_BREAKS.names}) select $1, $2, ${NEW_BREAKS.names} from ${NEW_BREAKS.rows}`,
@@ -132,15 +136,25 @@ function readKnown(tx: Tx, { connection, kinds, transactionIds, lineKeys, days }
   );
 }
 
-async function endBreaks(tx: Tx, gone: readonly Break[], at: Date): Promise<number> {
+async function endBreaks(tx: Tx, gone: readonly Pick<Break, 'id'>[], at: Date, why: string): Promise<number> {
   if (gone.length === 0) return 0;
   const rows = await tx.query(
     `update breaks set holds = false, status = 'resolved', resolved_at = coalesce(resolved_at, $2),
        resolved_by = coalesce(resolved_by, $3), resolution = coalesce(resolution, $4)
      where id = any ($1::uuid[]) and holds returning id`,
-    [gone.map((each) => each.id), at, BY_ITSELF, EXPLAINED],
+    [gone.map((each) => each.id), at, BY_ITSELF, why],
   );
   return rows.length;
+}
+
+/** The lines of a withdrawn statement are gone, and so is every break about one. What people said of a break stays. */
+export async function endBreaksOfFile(tx: Tx, connection: string, fileId: bigint, at: Date): Promise<void> {
+  const gone = await tx.query<Pick<Break, 'id'>>(
+    `select b.id from breaks b join statement_lines l on l.connection = b.connection and l.line_key = b.line_key
+     where b.connection = $1 and l.file_id = $2 and b.holds`,
+    [connection, fileId],
+  );
+  await endBreaks(tx, gone, at, WITHDRAWN);
 }
 
 /** Each side has had its day: the difference is gone when the later of the two days is signed. */

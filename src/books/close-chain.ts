@@ -6,11 +6,19 @@ const micros = (column: string) => `(extract(epoch from ${column}) * 1000000)::b
 /** The hash before the first close of a connection and currency. */
 export const FIRST_HASH = `decode(repeat('00', 32), 'hex')`;
 
-/** Over the lines that counted on the day of a close, of the given name, when it was signed, and what each was matched with then. */
+/**
+ * Over the lines that counted on the day of a close, of the given name, when it was signed, and what each was matched with then. Those of
+ * a statement that was withdrawn later counted too: the day was reopened first, and its row stays in the chain.
+ */
 export const contentHash = (close: string) => `(
   select sha256(coalesce(string_agg(m.line_key || m.line_seal || int8send(m.moved) || int8send(m.fee)
       || case when m.matched_at <= ${close}.signed_at then m.match_seal else '' end, ''::bytea order by m.line_key), ''))
-  from statement_matches m
+  from (
+    select connection, currency, day, seen_at, line_key, line_seal, moved, fee, matched_at, match_seal from statement_matches
+    union all
+    select w.connection, w.currency, w.day, w.seen_at, w.line_key, w.line_seal, w.moved, w.fee, w.matched_at, w.match_seal
+    from withdrawn_matches w join statement_withdrawals s on s.id = w.withdrawal_id and s.withdrawn_at > ${close}.signed_at
+  ) m
   where m.connection = ${close}.connection and m.currency = ${close}.currency and m.day = ${close}.day
     and m.seen_at <= ${close}.signed_at)`;
 

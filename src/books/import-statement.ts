@@ -14,6 +14,7 @@ import {
   findFile,
   findFileOf,
   insertProblems,
+  lockStatements,
   noteProgress,
   openFile,
   PART_BYTES,
@@ -71,7 +72,7 @@ export async function importStatement(
 }
 
 /** Two processes with the same file would count each other's lines as known. The lock ends with the process. */
-async function aloneWith<T>(ctx: PaymentsContext, sha256: Buffer, work: () => Promise<T>): Promise<T> {
+export async function aloneWith<T>(ctx: PaymentsContext, sha256: Buffer, work: () => Promise<T>): Promise<T> {
   return await ctx.db.withLock(sha256.readBigInt64BE(0), work, () => {
     throw new Problem('invalid_params', {
       status: 409,
@@ -92,7 +93,9 @@ function openRow(
   const name = given.name.replaceAll(/[\p{Cc}\p{Cf}]/gu, '').slice(0, MAX_NAME) || 'statement';
   const { format, zone, currency } = reading;
   return ctx.db.transaction(async (tx) => {
-    const row = { connection, name, source, format, mapping: given.mapping ?? null, zone, currency };
+    await lockStatements(tx, connection, 'import');
+    const said = { mapping: given.mapping ?? null, account: given.account ?? null, dateOrder: given.dateOrder ?? null };
+    const row = { connection, name, source, format, zone, currency, ...said };
     const { sha256, bytes } = facts;
     const file = await openFile(tx, { ...row, sha256, bytes: BigInt(bytes), importedBy: actor.name }, at);
     const details = { connection, name, format, sha256: sha256.toString('hex') };

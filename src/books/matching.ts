@@ -81,6 +81,8 @@ type Work = {
   readonly closed: ClosedDays;
   /** How far the statements reach, by currency: each wallet has its own. */
   readonly covered: (currency: string) => CloseSpan | undefined;
+  /** Currencies whose statement reached further before. */
+  readonly uncovered?: ReadonlySet<string>;
   readonly changes: { opened: number; closed: number };
   readonly progress: (stage: string, rows: number) => void;
 };
@@ -159,6 +161,85 @@ export async function compareBreaks(
   ];
   const alone = lines.filter((line) => line.transactionId === null && line.caseId === null);
   await compareGroups(work, [...new Set(ids)], alone);
+}
+
+/**
+ * Compares what a withdrawn statement was about: its days, its payments on any day, and what was missing only because it reached so
+ * far. Lines that it never compared have changed nothing.
+ */
+export async function compareAfterWithdrawal(
+  ctx: Pick<Context, 'db' | 'clock'>,
+  connection: string,
+  withdrawalId: bigint,
+): Promise<void> {
+  const counted = await ctx.db.query<{ day: string; currency: string }>(
+    `select distinct day::text as day, currency from withdrawn_matches where withdrawal_id = $1 order by day`,
+    [withdrawalId],
+  );
+  const days = [...new Set(counted.map(({ day }) => day))];
+  const [first, last] = [days[0], days.at(-1)];
+  if (first === undefined || last === undefined) return;
+  const calendar = await openCalendar(ctx.db, connection);
+  const { days: closed, since } = await readClosedDays(ctx.db, connection);
+  const reach = await readReach(ctx.db, connection);
+  const work: Work = {
+    ctx,
+    connection,
+    span: { from: calendar.spanOf(first).from, to: calendar.spanOf(last).to },
+    days: { first, last },
+    calendar,
+    closed,
+    covered: (currency) => reach.get(currency),
+    uncovered: reachedFurther(counted, reach, calendar),
+    changes: { opened: 0, closed: 0 },
+    progress: () => undefined,
+  };
+  if (since) await matchLate(work, since);
+  await matchOpen(work);
+  await searchOpen(work);
+  await compareLines(work);
+  await compareMoves(work);
+  for await (const ids of touchedIds(ctx.db, work, withdrawalId)) await compareGroups(work, ids, []);
+  for (const day of days)
+    await comparePage(work, (tx) => compareFees(tx, connection, { first: day, last: day }, ctx.clock.now()));
+}
+
+/** Those of which no other line is older than its first day, or newer than its last one. */
+function reachedFurther(
+  counted: readonly { day: string; currency: string }[],
+  reach: ReadonlyMap<string, CloseSpan>,
+  calendar: Calendar,
+): Set<string> {
+  const isFurther = ({ day, currency }: { day: string; currency: string }) => {
+    const left = reach.get(currency);
+    return left === undefined || calendar.dayOf(left.to) <= day || calendar.dayOf(left.from) >= day;
+  };
+  return new Set(counted.filter(isFurther).map(({ currency }) => currency));
+}
+
+/** Payments and cases that its lines were matched with, then those that are missing in its currencies. */
+async function* touchedIds(reader: Reader, work: Work, withdrawalId: bigint): AsyncGenerator<string[]> {
+  type Ids = Promise<{ id: string }[]>;
+  const matched = (after: string): Ids =>
+    reader.query(
+      `select distinct coalesce(transaction_id, case_id) as id from withdrawn_matches
+       where withdrawal_id = $1 and coalesce(transaction_id, case_id) > $2 order by id limit $3`,
+      [withdrawalId, after, PAGE],
+    );
+  const missing = (after: string): Ids =>
+    reader.query(
+      `select distinct transaction_id as id from breaks where connection = $1 and status = 'open' and line_key is null
+         and currency = any ($4) and transaction_id > $2 order by id limit $3`,
+      [work.connection, after, PAGE, [...(work.uncovered ?? [])]],
+    );
+  for (const read of [matched, missing]) {
+    let after: string | undefined = '00000000-0000-0000-0000-000000000000';
+    while (after !== undefined) {
+      const ids: string[] = (await read(after)).map(({ id }) => id);
+      if (ids.length > 0) yield ids;
+      after = ids.length < PAGE ? undefined : ids.at(-1);
+    }
+  }
 }
 
 /** A span without any line has no statement: everything would be missing in it. */
@@ -367,7 +448,14 @@ async function compareGroups(work: Work, ids: string[], alone: readonly MatchedL
     .map((line): WantedBreak => ({ ...unknownLine(line), transactionId: null }));
   const lineKeys = [...alone, ...groups.flatMap(({ lines }) => lines)].map(({ lineKey }) => lineKey);
   const transactionIds = groups.flatMap((group) => group.ids);
-  const comparison = { connection, kinds: GROUP_KINDS, transactionIds, lineKeys, wanted: [...unknown, ...found] };
+  const comparison = {
+    connection,
+    kinds: GROUP_KINDS,
+    transactionIds,
+    lineKeys,
+    wanted: [...unknown, ...found],
+    ...(work.uncovered ? { uncovered: work.uncovered } : {}),
+  };
   await comparePage(work, (tx) => syncBreaks(tx, comparison, ctx.clock.now()));
 }
 

@@ -1,6 +1,7 @@
 // The files of operators' statements: what came, when, from whom, how far it is read, and the original in parts.
 
 import type { Reader, Tx } from '../platform/db.ts';
+import type { DateOrder } from './readers/values.ts';
 
 /** As the table allows; each part is one statement. */
 export const PART_BYTES = 1024 * 1024;
@@ -17,7 +18,7 @@ export type StatementFile = {
   zone: string;
   sha256: Buffer;
   bytes: bigint;
-  status: 'reading' | 'read' | 'broken_off';
+  status: 'reading' | 'read' | 'broken_off' | 'withdrawn';
   /** Why the reading broke off. */
   problem: string | null;
   /** Lines that were read, bad ones included. */
@@ -30,6 +31,9 @@ export type StatementFile = {
   closingBalance: bigint | null;
   /** Of lines that name none. */
   currency: string | null;
+  /** What a person said about the file, so that it can be read again in the same way. */
+  account: string | null;
+  dateOrder: DateOrder | null;
   importedBy: string;
   importedAt: Date;
   finishedAt: Date | null;
@@ -37,30 +41,54 @@ export type StatementFile = {
 
 export type NewStatementFile = Pick<
   StatementFile,
-  'connection' | 'name' | 'source' | 'format' | 'mapping' | 'zone' | 'sha256' | 'bytes' | 'currency' | 'importedBy'
+  | 'connection'
+  | 'name'
+  | 'source'
+  | 'format'
+  | 'mapping'
+  | 'zone'
+  | 'sha256'
+  | 'bytes'
+  | 'currency'
+  | 'account'
+  | 'dateOrder'
+  | 'importedBy'
 >;
 
 const FILE_COLUMNS = `id, connection, name, source, format, mapping, zone, sha256, bytes, status, problem, lines,
   lines_new as "linesNew", lines_known as "linesKnown", lines_bad as "linesBad", opening_balance as "openingBalance",
-  closing_balance as "closingBalance", currency, imported_by as "importedBy", imported_at as "importedAt",
-  finished_at as "finishedAt"`;
+  closing_balance as "closingBalance", currency, account, date_order as "dateOrder",
+  imported_by as "importedBy", imported_at as "importedAt",  finished_at as "finishedAt"`;
 
-/** The file of these bytes, new or to be read once more, as it is asked for now. The problems of an earlier reading are forgotten. */
+/**
+ * The file of these bytes, new or to be read once more, as it is asked for now. The problems of an earlier reading are forgotten. One
+ * that was withdrawn is imported anew, by the person who does it now.
+ */
 export async function openFile(tx: Tx, file: NewStatementFile, at: Date): Promise<StatementFile> {
   const mapping = file.mapping === null ? null : JSON.stringify(file.mapping);
   const given = [file.connection, file.name, file.source, file.format, mapping, file.zone];
   const [row] = await tx.query<StatementFile>(
-    `insert into statement_files (connection, name, source, format, mapping, zone, sha256, bytes, currency, imported_by, imported_at,
-       status)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'reading')
+    `insert into statement_files as known (connection, name, source, format, mapping, zone, sha256, bytes, currency, imported_by,
+       imported_at, account, date_order, status)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'reading')
      on conflict (connection, sha256) do update set status = 'reading', problem = null, format = excluded.format,
-       mapping = excluded.mapping, zone = excluded.zone, currency = excluded.currency
+       mapping = excluded.mapping, zone = excluded.zone, currency = excluded.currency, account = excluded.account,
+       date_order = excluded.date_order, ${['name', 'source', 'imported_by', 'imported_at'].map(ofNewImport).join(', ')}
      returning ${FILE_COLUMNS}`,
-    [...given, file.sha256, file.bytes, file.currency, file.importedBy, at],
+    [...given, file.sha256, file.bytes, file.currency, file.importedBy, at, file.account, file.dateOrder],
   );
   if (!row) throw new Error('The row of a statement file was not returned.');
   await tx.query('delete from statement_problems where file_id = $1', [row.id]);
   return row;
+}
+
+const ofNewImport = (column: string) =>
+  `${column} = case when known.status = 'withdrawn' then excluded.${column} else known.${column} end`;
+
+/** An import begins, or a statement is withdrawn: a line must not be known by a file whose lines are going. */
+export async function lockStatements(tx: Tx, connection: string, by: 'import' | 'withdrawal'): Promise<void> {
+  const lock = by === 'withdrawal' ? 'pg_advisory_xact_lock' : 'pg_advisory_xact_lock_shared';
+  await tx.query(`select ${lock}(hashtextextended('statements of ' || $1, 0))`, [connection]);
 }
 
 export async function findFileOf(reader: Reader, connection: string, sha256: Buffer): Promise<StatementFile | null> {

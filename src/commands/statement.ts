@@ -17,6 +17,7 @@ import { findMapping, listMappings, storeMapping } from '../books/saved-mappings
 import { findFile, listFiles, readProblems, type StatementFile } from '../books/statement-files.ts';
 import { readLinesOfFile } from '../books/statement-lines.ts';
 import { originalOf } from '../books/statement-original.ts';
+import { listWithdrawals, type StatementWithdrawal, withdrawStatement } from '../books/withdraw-statement.ts';
 import { COMMAND_LINE } from '../holders/audit.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import { formatAmount } from '../platform/money.ts';
@@ -54,6 +55,7 @@ export function statementCommands(group: Command, terminal: Terminal): void {
   importCommand(group, terminal);
   fetchCommands(group, terminal);
   readCommands(group, terminal);
+  withdrawCommand(group, terminal);
   mappingCommands(group, terminal);
 }
 
@@ -221,12 +223,14 @@ function readCommands(group: Command, terminal: Terminal): void {
 
   pageCommand(group, 'show <id>', 'show a statement and the lines that it brought').action(
     async (id: string, options: PageOptions) => {
-      const { file, lines } = await withFile(terminal, id, async ({ db }, found) => ({
+      const { file, lines, withdrawals } = await withFile(terminal, id, async ({ db }, found) => ({
         file: found,
         lines: await readLinesOfFile(db, found.id, pageOf(options)),
+        withdrawals: await listWithdrawals(db, found.id),
       }));
-      const text = `${factsOf(file)}\n\n${lineTable(lines)}`;
-      print(terminal, options, { ...dataOf(file), first_lines: lines.map(lineData) }, text);
+      const text = [factsOf(file), ...withdrawals.map(withdrawalText), '', lineTable(lines)].join('\n');
+      const data = { ...dataOf(file), withdrawals: withdrawals.map(withdrawalData), first_lines: lines.map(lineData) };
+      print(terminal, options, data, text);
     },
   );
 
@@ -259,6 +263,26 @@ function readCommands(group: Command, terminal: Terminal): void {
           );
       }),
     );
+}
+
+function withdrawCommand(group: Command, terminal: Terminal): void {
+  addCommand(
+    group,
+    'withdraw <id> <reason>',
+    'take back a statement that was imported wrongly; its lines and breaks go',
+    ['npx simbi statement withdraw 12 "The file of another connection."'],
+  ).action(async (id: string, reason: string, options: Options) => {
+    const { outcome, withdrawal } = await withFile(terminal, id, (ctx, file) =>
+      withdrawStatement(ctx, COMMAND_LINE, file.id, reason),
+    );
+    const { lines, withdrawnBy, withdrawnAt } = withdrawal;
+    const data = { outcome, id: parseId(id), lines, reason: withdrawal.reason, withdrawn_by: withdrawnBy };
+    const sentence =
+      outcome === 'known'
+        ? `Statement ${id} was withdrawn ${withdrawnAt.toISOString()} by ${withdrawnBy}. Its days were compared again.`
+        : `Statement ${id} is withdrawn with its ${lines} lines. It can be imported again.`;
+    print(terminal, options, { ...data, withdrawn_at: withdrawnAt }, sentence);
+  });
 }
 
 function pageCommand(group: Command, usage: string, summary: string): Command {
@@ -365,6 +389,14 @@ function dataOf(file: StatementFile) {
     imported_at: file.importedAt,
   };
 }
+
+function withdrawalData({ lines, reason, withdrawnBy, withdrawnAt, importedBy, importedAt }: StatementWithdrawal) {
+  const imported = { imported_by: importedBy, imported_at: importedAt };
+  return { lines, reason, withdrawn_by: withdrawnBy, withdrawn_at: withdrawnAt, ...imported };
+}
+
+const withdrawalText = ({ lines, reason, withdrawnBy, withdrawnAt }: StatementWithdrawal) =>
+  `Withdrawn ${withdrawnAt.toISOString()} by ${withdrawnBy} with ${lines} lines: ${reason}`;
 
 function lineData(line: LineFacts) {
   return {

@@ -3,7 +3,7 @@
 
 import type { FastifyReply } from 'fastify';
 import { MAX_PROPOSED_BREAKS, waitingProposals } from '../books/break-proposals.ts';
-import { type Break, BY_ITSELF, EVENED, EXPLAINED, listBreaks, readBreaks } from '../books/breaks.ts';
+import { type Break, BY_ITSELF, EVENED, EXPLAINED, listBreaks, readBreaks, WITHDRAWN } from '../books/breaks.ts';
 import { listBooksAccounts } from '../books/day-picture.ts';
 import { refOf } from '../payments/transactions.ts';
 import type { CsvRow } from '../platform/csv.ts';
@@ -251,5 +251,6 @@ export function resolvedBy(request: MemberRequest, each: Break): Html | false {
 /** The reason of a person as it is; those of the gateway itself in the reader's language. */
 export function resolutionText({ t }: MemberRequest, { resolution }: Break): string | null {
   if (resolution === EXPLAINED) return t.books.explainedLater;
+  if (resolution === WITHDRAWN) return t.books.statementWithdrawn;
   return resolution === EVENED ? t.books.bothDaysClosed : resolution;
 }

@@ -5,22 +5,33 @@ import type { FastifyReply } from 'fastify';
 import { findFile, readProblems, type StatementFile, type StatementProblem } from '../books/statement-files.ts';
 import { type OperatorLine, readLinesOfFile } from '../books/statement-lines.ts';
 import { originalOf } from '../books/statement-original.ts';
+import {
+  findObstacles,
+  listWithdrawals,
+  MAX_WITHDRAWAL_REASON,
+  type StatementWithdrawal,
+  type WithdrawalObstacle,
+  withdrawStatement,
+} from '../books/withdraw-statement.ts';
 import { Problem } from '../platform/errors.ts';
 import { withColon } from '../platform/french-spaces.ts';
 import { type Html, html } from '../platform/html.ts';
 import { dataTable, emptyState, facts } from '../ui/components.ts';
-import { BOOKS_PATH, linkButton } from './books-components.ts';
+import { BOOKS_PATH, dayText, linkButton } from './books-components.ts';
 import { pager, timeTag } from './components.ts';
-import { idOf, type MemberRequest, money, paramOf, queryOf } from './console-request.ts';
-import { renderPage } from './layout.ts';
+import { fieldOf, idOf, type MemberRequest, money, paramOf, queryOf } from './console-request.ts';
+import { errorBox, form } from './form-components.ts';
+import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, forAdmin } from './route.ts';
 import { statementState } from './statements-page.ts';
 
 const PAGE_ROWS = 50;
+const MIN_REASON = 3;
 
 export const statementFileRoutes: ConsoleRoute[] = [
-  forAdmin('GET', '/admin/rails/:name/statements/:id', filePage),
+  forAdmin('GET', '/admin/rails/:name/statements/:id', (request) => filePage(request)),
   forAdmin('GET', '/admin/rails/:name/statements/:id/original', sendOriginal),
+  forAdmin('POST', '/admin/rails/:name/statements/:id/withdraw', withdraw, { confirm: true }),
 ];
 
 async function requireFile(request: MemberRequest): Promise<StatementFile> {
@@ -31,10 +42,12 @@ async function requireFile(request: MemberRequest): Promise<StatementFile> {
 
 const lineOf = (text: string) => (/^\d{1,9}$/.test(text) ? Number(text) : 0);
 
-async function filePage(request: MemberRequest): Promise<FastifyReply> {
+const pathOf = ({ connection, id }: StatementFile) => `/admin/rails/${connection}/statements/${id}`;
+
+async function filePage(request: MemberRequest, problem?: string): Promise<FastifyReply> {
   const { ctx, t } = request;
   const file = await requireFile(request);
-  const path = `/console/admin/rails/${file.connection}/statements/${file.id}`;
+  const path = `/console${pathOf(file)}`;
   const problems = await readProblems(ctx.db, file.id, {
     after: lineOf(queryOf(request, 'problem')),
     limit: PAGE_ROWS,
@@ -46,21 +59,112 @@ async function filePage(request: MemberRequest): Promise<FastifyReply> {
     title: file.name,
     lead: `${file.connection}, ${file.format}, ${file.zone}`,
     active: 'rails',
+    ...(problem ? { status: 400 } : {}),
     actions: html`
       <a class="button button-secondary" href="${path}/original">${t.statements.original}</a>
       ${linkButton(BOOKS_PATH, 'calendar', t.menu.books)}
     `,
     body: html`
+      ${problem && errorBox(request, undefined, problem)}
       ${stateBox(request, file, path)}
       <div class="card">${factsOf(request, file)}</div>
+      ${withdrawalBoxes(request, await listWithdrawals(ctx.db, file.id))}
       ${problems.length > 0 && problemSection(request, problems, next(problems, 'problem'))}
       <section>
         <h2>${t.statements.linesTitle}</h2>
-        ${lines.length === 0 ? emptyState(t.statements.noLines, t.statements.noLinesText) : lineTable(request, lines)}
+        ${lines.length === 0 ? noLines(request, file) : lineTable(request, lines)}
         ${pager(request, next(lines, 'after'))}
       </section>
+      ${file.status !== 'withdrawn' && withdrawSection(request, file, await findObstacles(ctx.db, file))}
     `,
   });
+}
+
+function noLines({ t }: MemberRequest, { status }: StatementFile): Html {
+  if (status === 'withdrawn') return emptyState(t.statements.noLinesWithdrawn, '');
+  return emptyState(t.statements.noLines, t.statements.noLinesText);
+}
+
+/** Who took it back, when and why; also where the same bytes were imported again. */
+function withdrawalBoxes(request: MemberRequest, withdrawals: readonly StatementWithdrawal[]): Html[] {
+  const { statements: t } = request.t;
+  return withdrawals.map(
+    ({ withdrawnAt, withdrawnBy, reason, lines }) => html`
+      <div class="box">
+        <p>
+          ${withColon(request, t.withdrawn)} ${timeTag(request, withdrawnAt)} · <bdi>${withdrawnBy}</bdi>.
+          ${' '}${t.withdrawnLines(lines)}
+        </p>
+        <p>${withColon(request, t.reason)} <bdi>${reason}</bdi></p>
+      </div>
+    `,
+  );
+}
+
+function withdrawSection(
+  request: MemberRequest,
+  file: StatementFile,
+  obstacles: readonly WithdrawalObstacle[],
+): Html | false {
+  const { statements: t } = request.t;
+  if (file.status === 'reading') return false;
+  if (obstacles.length > 0)
+    return html`
+      <section>
+        <h2>${t.cannotWithdraw}</h2>
+        <ul>${obstacles.map((each) => html`<li>${obstacleText(request, each)}</li>`)}</ul>
+      </section>
+    `;
+  return html`
+    <section>
+      <details>
+        <summary>${t.withdraw}…</summary>
+        <p>${t.withdrawText}</p>
+        ${form(request, {
+          action: `${pathOf(file)}/withdraw`,
+          fields: [
+            {
+              name: 'reason',
+              label: t.withdrawReason,
+              required: true,
+              attributes: html`minlength="${MIN_REASON}" maxlength="${MAX_WITHDRAWAL_REASON}"`,
+            },
+          ],
+          submit: t.withdraw,
+          variant: 'danger',
+        })}
+      </details>
+    </section>
+  `;
+}
+
+function obstacleText(request: MemberRequest, obstacle: WithdrawalObstacle): string {
+  const { obstacles } = request.t.statements;
+  switch (obstacle.code) {
+    case 'signed_day':
+      return obstacles.signed_day(dayText(request, obstacle.day), obstacle.currency);
+    case 'applied':
+      return obstacles.applied(obstacle.lines);
+    case 'proposed':
+      return obstacles.proposed(obstacle.breaks);
+    case 'being_read':
+      return obstacles.being_read(obstacle.name);
+  }
+}
+
+async function withdraw(request: MemberRequest): Promise<FastifyReply> {
+  const { ctx, actor, t } = request;
+  const file = await requireFile(request);
+  const reason = fieldOf(request, 'reason', MAX_WITHDRAWAL_REASON);
+  if (reason.length < MIN_REASON) return filePage(request, t.statements.withdrawReasonMissing);
+  try {
+    await withdrawStatement(ctx, actor, file.id, reason);
+  } catch (error) {
+    // What stands in the way is on the page, in the language of the reader.
+    if (error instanceof Problem && error.status < 500) return filePage(request, t.statements.cannotWithdraw);
+    throw error;
+  }
+  return redirect(request, `/console${pathOf(file)}`, 'statementWithdrawn');
 }
 
 function stateBox(request: MemberRequest, file: StatementFile, path: string): Html | false {

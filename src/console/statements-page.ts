@@ -133,7 +133,7 @@ function fileTable(request: MemberRequest, path: string, files: readonly Stateme
 }
 
 export function statementState({ t }: MemberRequest, { status }: StatementFile): Html {
-  const look = { reading: 'warning', read: 'success', broken_off: 'error' } as const;
+  const look = { reading: 'warning', read: 'success', broken_off: 'error', withdrawn: 'neutral' } as const;
   return tag(look[status], t.statements.statuses[status]);
 }
 

@@ -139,6 +139,8 @@ const LOCAL: Record<string, readonly string[]> = {
     'statement_mappings',
     'statement_matches',
     'statement_problems',
+    'statement_withdrawals',
+    'withdrawn_matches',
   ],
   'what the console remembers': [
     'daily_figures',

@@ -107,6 +107,7 @@ export const AUDIT_ACTIONS = {
     'float.set',
     'float.removed',
     'statement.imported',
+    'statement.withdrawn',
     'statement.mapping_saved',
     'statement.fetch_on',
     'statement.fetch_off',

@@ -107,6 +107,7 @@ const settings = {
 
 const gateway = {
   'statement.imported': (id) => `imported the statement ${id}`,
+  'statement.withdrawn': (id) => `withdrew the statement ${id}`,
   'statement.mapping_saved': (name) => `saved the statement mapping ${name}`,
   'statement.fetch_on': (name) => `turned on the daily fetch of statements of ${name}`,
   'statement.fetch_off': (name) => `turned off the daily fetch of statements of ${name}`,

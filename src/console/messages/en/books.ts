@@ -98,6 +98,7 @@ export const books = {
     resolved: 'Resolved',
     resolution: 'Reason',
     explainedLater: 'A later line or posting explains it.',
+    statementWithdrawn: 'The statement was withdrawn.',
     bothDaysClosed: 'Both days are closed.',
     byComparison: 'by the comparison',
     theirSide: 'What the operator says',

@@ -164,6 +164,7 @@ export const common = {
     feesBooked: 'The fees are booked.',
     dayClosed: 'The day is closed.',
     dayReopened: 'The day is open again.',
+    statementWithdrawn: 'The statement is withdrawn.',
     verifyAsked: 'The check was started. This page shows how far it is.',
     linkCreated: 'Payment link created. You can share it now.',
     payoutCreated: 'Payout created. It is being sent.',

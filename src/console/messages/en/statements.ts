@@ -28,13 +28,34 @@ export const statements = {
     bad: 'Bad',
     status: 'State',
     imported: 'Imported',
-    statuses: { reading: 'being read', read: 'read', broken_off: 'broken off' },
+    statuses: { reading: 'being read', read: 'read', broken_off: 'broken off', withdrawn: 'withdrawn' },
     brokenOff: 'The reading broke off. Import the same file again to finish it.',
     reload: 'Show how far it is',
     opening: 'Opening balance',
     closing: 'Closing balance',
     original: 'Download the original',
     sha: 'SHA-256',
+    withdraw: 'Withdraw this statement',
+    withdrawText:
+      'For a file of another connection, currency or time zone. Its lines and the breaks about them go, ' +
+      'as if it had never been imported; the original and this record stay. It can be imported again.',
+    withdrawReason: 'Why it is withdrawn',
+    withdrawReasonMissing: 'Say in a few words why the statement is withdrawn.',
+    cannotWithdraw: 'This statement cannot be withdrawn',
+    obstacles: {
+      signed_day: (day: string, currency: string) =>
+        `Its lines count on ${day}, which is signed in ${currency}. Reopen that day first.`,
+      applied: (lines: number) =>
+        `Lines of it that were applied: ${lines}. They settled payments, went to suspense or booked fees. Money ` +
+        'that moved keeps its line.',
+      proposed: (breaks: number) =>
+        `Breaks of its lines that wait in a proposal: ${breaks}. Approve or reject it first.`,
+      being_read: (name: string) =>
+        `“${name}” of the same connection is being read. Wait until it is done; if it broke off, import it again.`,
+    },
+    withdrawn: 'Withdrawn',
+    withdrawnLines: (lines: number) => `Lines that went with it: ${lines}.`,
+    noLinesWithdrawn: 'The statement was withdrawn',
     problems: 'Lines that could not be read',
     problemsText: 'They are in the original and stop nothing. A newer version may read them: import the file again.',
     line: 'Line',

@@ -97,6 +97,7 @@ const settings = {
 
 const gateway = {
   'statement.imported': (id) => `a importé le relevé ${id}`,
+  'statement.withdrawn': (id) => `a retiré le relevé ${id}`,
   'statement.mapping_saved': (name) => `a enregistré la correspondance de relevé ${name}`,
   'statement.fetch_on': (name) => `a activé la récupération quotidienne des relevés de ${name}`,
   'statement.fetch_off': (name) => `a désactivé la récupération quotidienne des relevés de ${name}`,

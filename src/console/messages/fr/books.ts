@@ -100,6 +100,7 @@ export const books: Pick<ConsoleMessages, 'books'> = {
     resolved: 'Résolu',
     resolution: 'Raison',
     explainedLater: 'Une ligne ou une écriture plus tardive l’explique.',
+    statementWithdrawn: 'Le relevé a été retiré.',
     bothDaysClosed: 'Les deux journées sont clôturées.',
     byComparison: 'par la comparaison',
     theirSide: 'Ce que dit l’opérateur',

@@ -168,6 +168,7 @@ export const common: CommonMessages = {
     feesBooked: 'Les frais sont comptabilisés.',
     dayClosed: 'La journée est clôturée.',
     dayReopened: 'La journée est rouverte.',
+    statementWithdrawn: 'Le relevé est retiré.',
     verifyAsked: 'Le contrôle a commencé. Cette page montre où il en est.',
     linkCreated: 'Lien de paiement créé. Vous pouvez le partager.',
     payoutCreated: 'Virement créé. Il est en cours d’envoi.',

@@ -96,6 +96,7 @@ const settings = {
 
 const gateway = {
   'statement.imported': (id) => `importou o extrato ${id}`,
+  'statement.withdrawn': (id) => `retirou o extrato ${id}`,
   'statement.mapping_saved': (name) => `guardou o mapeamento de extrato ${name}`,
   'statement.fetch_on': (name) => `ligou a obtenção diária dos extratos de ${name}`,
   'statement.fetch_off': (name) => `desligou a obtenção diária dos extratos de ${name}`,

@@ -99,6 +99,7 @@ export const books: Pick<ConsoleMessages, 'books'> = {
     resolved: 'Resolvida',
     resolution: 'Motivo',
     explainedLater: 'Uma linha ou um lançamento posterior explica-a.',
+    statementWithdrawn: 'O extrato foi retirado.',
     bothDaysClosed: 'Os dois dias estão fechados.',
     byComparison: 'pela comparação',
     theirSide: 'O que diz a operadora',

@@ -165,6 +165,7 @@ export const common: CommonMessages = {
     feesBooked: 'As taxas foram lançadas.',
     dayClosed: 'O dia está fechado.',
     dayReopened: 'O dia está reaberto.',
+    statementWithdrawn: 'O extrato foi retirado.',
     verifyAsked: 'A verificação começou. Esta página mostra o progresso.',
     linkCreated: 'Ligação de pagamento criada. Já a pode partilhar.',
     payoutCreated: 'Envio criado. Está a ser enviado.',

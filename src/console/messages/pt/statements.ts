@@ -30,13 +30,35 @@ export const statements: Pick<ConsoleMessages, 'statements'> = {
     bad: 'Ilegíveis',
     status: 'Estado',
     imported: 'Importado',
-    statuses: { reading: 'em leitura', read: 'lido', broken_off: 'interrompido' },
+    statuses: { reading: 'em leitura', read: 'lido', broken_off: 'interrompido', withdrawn: 'retirado' },
     brokenOff: 'A leitura foi interrompida. Importe de novo o mesmo ficheiro para a terminar.',
     reload: 'Ver até onde chegou',
     opening: 'Saldo inicial',
     closing: 'Saldo final',
     original: 'Descarregar o original',
     sha: 'SHA-256',
+    withdraw: 'Retirar este extrato',
+    withdrawText:
+      'Para um ficheiro de outra ligação, moeda ou fuso horário. As suas linhas e as diferenças sobre elas ' +
+      'desaparecem, como se nunca tivesse sido importado; o original e este registo ficam. Pode ser importado de' +
+      ' novo.',
+    withdrawReason: 'Porque é retirado',
+    withdrawReasonMissing: 'Diga em poucas palavras porque o extrato é retirado.',
+    cannotWithdraw: 'Este extrato não pode ser retirado',
+    obstacles: {
+      signed_day: (day, currency) =>
+        `As suas linhas contam em ${day}, que está assinado em ${currency}. Reabra primeiro esse dia.`,
+      applied: (lines) =>
+        `Linhas já aplicadas: ${lines}. Liquidaram pagamentos, foram para a conta transitória ou lançaram taxas. O` +
+        ' dinheiro que se moveu mantém a sua linha.',
+      proposed: (breaks) =>
+        `Diferenças das suas linhas que esperam numa proposta: ${breaks}. Aprove-a ou rejeite-a primeiro.`,
+      being_read: (name) =>
+        `«${name}» da mesma ligação está em leitura. Espere até terminar; se foi interrompida, importe-o de novo.`,
+    },
+    withdrawn: 'Retirado',
+    withdrawnLines: (lines) => `Linhas que saíram com ele: ${lines}.`,
+    noLinesWithdrawn: 'O extrato foi retirado',
     problems: 'Linhas que não puderam ser lidas',
     problemsText:
       'Estão no original e não param nada. Uma versão mais recente talvez as leia: importe o ficheiro de novo.',

@@ -96,6 +96,7 @@ const settings = {
 
 const gateway = {
   'statement.imported': (id) => `aliingiza taarifa ${id}`,
+  'statement.withdrawn': (id) => `aliondoa taarifa ${id}`,
   'statement.mapping_saved': (name) => `alihifadhi ulinganisho wa taarifa ${name}`,
   'statement.fetch_on': (name) => `aliwasha uchukuaji wa kila siku wa taarifa za ${name}`,
   'statement.fetch_off': (name) => `alizima uchukuaji wa kila siku wa taarifa za ${name}`,

@@ -100,6 +100,7 @@ export const books: Pick<ConsoleMessages, 'books'> = {
     resolved: 'Imetatuliwa',
     resolution: 'Sababu',
     explainedLater: 'Mstari au ingizo la baadaye linaieleza.',
+    statementWithdrawn: 'Taarifa iliondolewa.',
     bothDaysClosed: 'Siku zote mbili zimefungwa.',
     byComparison: 'kwa ulinganisho',
     theirSide: 'Mtandao unasema nini',

@@ -163,6 +163,7 @@ export const common: CommonMessages = {
     feesBooked: 'Ada zimeingizwa.',
     dayClosed: 'Siku imefungwa.',
     dayReopened: 'Siku imefunguliwa tena.',
+    statementWithdrawn: 'Taarifa imeondolewa.',
     verifyAsked: 'Ukaguzi umeanza. Ukurasa huu unaonyesha umefika wapi.',
     linkCreated: 'Kiungo cha malipo kimeundwa. Unaweza kukishiriki sasa.',
     payoutCreated: 'Malipo yameundwa. Pesa zinatumwa.',

@@ -30,13 +30,34 @@ export const statements: Pick<ConsoleMessages, 'statements'> = {
     bad: 'Isiyosomeka',
     status: 'Hali',
     imported: 'Iliingizwa',
-    statuses: { reading: 'inasomwa', read: 'imesomwa', broken_off: 'imekatika' },
+    statuses: { reading: 'inasomwa', read: 'imesomwa', broken_off: 'imekatika', withdrawn: 'imeondolewa' },
     brokenOff: 'Usomaji ulikatika. Ingiza faili lilelile tena ili umalizike.',
     reload: 'Onyesha imefika wapi',
     opening: 'Salio la kuanzia',
     closing: 'Salio la mwisho',
     original: 'Pakua faili halisi',
     sha: 'SHA-256',
+    withdraw: 'Ondoa taarifa hii',
+    withdrawText:
+      'Kwa faili ya muunganisho, sarafu au saa za eneo lingine. Mistari yake na tofauti zinazoihusu huondoka, ' +
+      'kana kwamba haikuingizwa kamwe; faili asili na rekodi hii hubaki. Inaweza kuingizwa tena.',
+    withdrawReason: 'Kwa nini inaondolewa',
+    withdrawReasonMissing: 'Eleza kwa maneno machache kwa nini taarifa inaondolewa.',
+    cannotWithdraw: 'Taarifa hii haiwezi kuondolewa',
+    obstacles: {
+      signed_day: (day, currency) =>
+        `Mistari yake inahesabiwa siku ya ${day}, ambayo imetiwa sahihi kwa ${currency}. Fungua tena siku hiyo kwanza.`,
+      applied: (lines) =>
+        `Mistari yake iliyotumika: ${lines}. Ilikamilisha malipo, iliweka pesa kando au iliandika ada. Pesa ` +
+        'zilizohama hubaki na mstari wao.',
+      proposed: (breaks) =>
+        `Tofauti za mistari yake zinazosubiri katika pendekezo: ${breaks}. Liidhinishe au likatae kwanza.`,
+      being_read: (name) =>
+        `“${name}” ya muunganisho huo huo inasomwa. Subiri imalizike; ikiwa ilikatika, iingize tena.`,
+    },
+    withdrawn: 'Imeondolewa',
+    withdrawnLines: (lines) => `Mistari iliyoondoka nayo: ${lines}.`,
+    noLinesWithdrawn: 'Taarifa iliondolewa',
     problems: 'Mistari isiyosomeka',
     problemsText: 'Imo kwenye faili halisi na haizuii chochote. Toleo jipya linaweza kuisoma: ingiza faili tena.',
     line: 'Mstari',
