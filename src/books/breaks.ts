@@ -229,12 +229,18 @@ export function countOpenBreaks(reader: Reader, day: string): Promise<OpenBreaks
   );
 }
 
+/** A sum as text: many wrong lines add up to more than a bigint holds. */
+type Summed<T> = Omit<T, 'difference'> & { difference: string };
+
 export type DayDifference = { connection: string; currency: string; day: string; difference: bigint };
 
 /** By how much operators' accounts moved more than our ledger on each of some days, by the breaks that hold. */
-export function dailyDifferences(reader: Reader, days: { first: string; last: string }): Promise<DayDifference[]> {
-  return reader.query<DayDifference>(
-    `select connection, currency, day::text as day, sum(difference)::bigint as difference from (
+export async function dailyDifferences(
+  reader: Reader,
+  days: { first: string; last: string },
+): Promise<DayDifference[]> {
+  const rows = await reader.query<Summed<DayDifference>>(
+    `select connection, currency, day::text as day, sum(difference)::text as difference from (
        select connection, currency, day, difference from breaks
        where holds and kind <> 'fee' and day between $1 and $2
        union all
@@ -243,6 +249,7 @@ export function dailyDifferences(reader: Reader, days: { first: string; last: st
      ) as counted group by 1, 2, 3 order by 1, 2, 3`,
     [days.first, days.last],
   );
+  return rows.map((row) => ({ ...row, difference: BigInt(row.difference) }));
 }
 
 export async function findBreak(reader: Reader, id: string): Promise<Break | null> {
@@ -250,17 +257,20 @@ export async function findBreak(reader: Reader, id: string): Promise<Break | nul
   return row ?? null;
 }
 
+type BreakCount = { kind: BreakKind; currency: string; breaks: number; difference: bigint };
+
 /** How many breaks of each kind are open on some days, and what they add up to. */
-export function countBreaks(
+export async function countBreaks(
   reader: Reader,
   connection: string,
   days: { first: string; last: string },
-): Promise<{ kind: BreakKind; currency: string; breaks: number; difference: bigint }[]> {
-  return reader.query(
-    `select kind, currency, count(*)::int as breaks, sum(difference)::bigint as difference from breaks
+): Promise<BreakCount[]> {
+  const rows = await reader.query<Summed<BreakCount>>(
+    `select kind, currency, count(*)::int as breaks, sum(difference)::text as difference from breaks
      where connection = $1 and status = 'open' and day between $2 and $3 group by kind, currency order by kind, currency`,
     [connection, days.first, days.last],
   );
+  return rows.map((row) => ({ ...row, difference: BigInt(row.difference) }));
 }
 
 /** A person says why a break needs no more work. No money moves by it: the close of its day still names it. */

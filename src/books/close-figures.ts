@@ -42,7 +42,7 @@ export type DayFigures = {
 /** Something that keeps a day from being signed. The console has a sentence for each in every language. */
 export type CloseBlock =
   | { code: 'closed_already' | 'out_of_order'; next: string }
-  | { code: 'not_over' | 'too_many_breaks' | 'no_balance' }
+  | { code: 'not_over' | 'too_many_breaks' | 'too_large' | 'no_balance' }
   | { code: 'fees_not_booked'; lines: number }
   | { code: 'does_not_add_up'; from: bigint; to: bigint; stated: bigint }
   | { code: 'unexplained'; amount: bigint };
@@ -53,6 +53,7 @@ export function findBlocks(
   { previousDay, unbooked, now }: { previousDay: string | null; unbooked: number; now: Date },
 ): CloseBlock[] {
   const { day, to, openingTheirs, closingTheirs, linesIn, linesOut, fees, unexplained, items } = figures;
+  const isTooLarge = [openingTheirs ?? 0n, linesIn, linesOut, fees].some((sum) => BigInt.asIntN(64, sum) !== sum);
   const blocks: CloseBlock[] = [];
   const next = previousDay === null ? day : addDays(previousDay, 1);
   if (day < next) blocks.push({ code: 'closed_already', next });
@@ -60,6 +61,7 @@ export function findBlocks(
   if (now < to) blocks.push({ code: 'not_over' });
   if (unbooked > 0) blocks.push({ code: 'fees_not_booked', lines: unbooked });
   if (items.length >= MAX_CLOSE_ITEMS) blocks.push({ code: 'too_many_breaks' });
+  if (isTooLarge) blocks.push({ code: 'too_large' });
   if (openingTheirs === null || closingTheirs === null) blocks.push({ code: 'no_balance' });
   else {
     const sum = openingTheirs + linesIn - linesOut - fees;
@@ -83,6 +85,8 @@ export function blockSentence(block: CloseBlock, { day, currency }: Pick<DayFigu
       return `${block.lines} fees of the operator are not booked. Apply the statement first.`;
     case 'too_many_breaks':
       return `More than ${MAX_CLOSE_ITEMS} breaks: is this the statement of this connection?`;
+    case 'too_large':
+      return `The sums of ${day} are larger than any account. Were other numbers read as amounts?`;
     case 'no_balance':
       return 'The statement names no closing balance. Give the one that the operator shows.';
     case 'does_not_add_up':

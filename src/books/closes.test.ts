@@ -14,7 +14,8 @@ import { listBreaks } from './breaks.ts';
 import { changeCloseRule, createCalendar } from './calendar.ts';
 import { currenciesOf, listCloses, prepareClose, reopenClose, signClose } from './closes.ts';
 import { pictureOfDay } from './day-picture.ts';
-import { applyEffects } from './effects.ts';
+import { applyEffects, planEffects } from './effects.ts';
+import { reconcile } from './matching.ts';
 
 const AMINA = { memberId: null, name: 'amina@example.org' };
 const FIRST = { connection: CONNECTION, currency: CURRENCY, day: '2026-03-02' };
@@ -226,6 +227,35 @@ describe('a day of a connection', () => {
     assert.match(wrong.problems.join(' '), /does not add up/);
     await signClose(ctx, AMINA, { ...day, balance });
     assert.deepEqual(await found(), []);
+  });
+
+  test('a column of ids that was read as amounts is shown, and not signed', async () => {
+    const connection = 'ids-as-amounts';
+    const at = new Date('2026-03-02T10:00:00Z');
+    const most = 99_999_999_999_999_999n;
+    const lines = Array.from({ length: 100 }, (_, index) => ({
+      gross: most,
+      fee: most,
+      receipt: `ID-${index}`,
+      occurredAt: at,
+      balance: 5n,
+    }));
+    await addStatement(base, connection, lines, connection);
+    const day = { connection, currency: CURRENCY, day: FIRST.day };
+    const { breaks } = await reconcile(ctx, { ...spanOf(FIRST.day), connection });
+    assert.deepEqual(
+      breaks.map(({ kind, difference }) => [kind, difference]),
+      [['missing_with_us', most * 100n]],
+    );
+    const [picture] = await pictureOfDay(ctx, [day], FIRST.day);
+    assert.equal(picture?.figures.linesIn, most * 100n);
+    assert.equal(picture?.differences.at(-1)?.difference, most * 100n);
+    const { refused, fees } = await planEffects(ctx, { ...spanOf(FIRST.day), connection });
+    assert.match(refused ?? '', /Only 0 of 100 payments/);
+    assert.deepEqual(fees, []);
+    const blocked = await prepareClose(ctx, day);
+    assert.match(blocked.problems.join(' '), /larger than any account/);
+    await assert.rejects(signClose(ctx, AMINA, day), /larger than any account/);
   });
 
   test('a forgotten statement of one currency shows, also where lines of another one came', async () => {

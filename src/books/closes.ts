@@ -219,14 +219,21 @@ export async function currenciesOf(reader: Reader, connection: string, day: stri
 type LineSums = Pick<DayFigures, 'lines' | 'lateLines' | 'linesIn' | 'linesOut' | 'fees'>;
 
 async function sumLines(reader: Reader, { connection, currency, day }: CloseRequest): Promise<LineSums> {
-  const [row] = await reader.query<LineSums>(
-    `select count(*)::int as lines, (count(*) filter (where late))::int as "lateLines",
-            coalesce(sum(moved) filter (where moved > 0), 0)::bigint as "linesIn",
-            coalesce(-sum(moved) filter (where moved < 0), 0)::bigint as "linesOut", coalesce(sum(fee), 0)::bigint as fees
+  // As text: a column of ids that was read as amounts adds up to more than a bigint holds, and must be seen to be withdrawn.
+  const [row] = await reader.query<Record<keyof LineSums, string>>(
+    `select count(*) as lines, count(*) filter (where late) as "lateLines",
+            coalesce(sum(moved) filter (where moved > 0), 0)::text as "linesIn",
+            coalesce(-sum(moved) filter (where moved < 0), 0)::text as "linesOut", coalesce(sum(fee), 0)::text as fees
      from statement_matches where connection = $1 and currency = $2 and day = $3`,
     [connection, currency, day],
   );
-  return row ?? { lines: 0, lateLines: 0, linesIn: 0n, linesOut: 0n, fees: 0n };
+  return {
+    lines: Number(row?.lines ?? 0),
+    lateLines: Number(row?.lateLines ?? 0),
+    linesIn: BigInt(row?.linesIn ?? 0),
+    linesOut: BigInt(row?.linesOut ?? 0),
+    fees: BigInt(row?.fees ?? 0),
+  };
 }
 
 /**

@@ -24,17 +24,19 @@ const UNBOOKED = `from statement_matches m
       where e.connection = m.connection and e.line_key = m.line_key and e.effect = 'fee')`;
 
 /** `except`: none in these currencies. */
-export function sumUnbooked(
+export async function sumUnbooked(
   reader: Reader,
   connection: string,
   { first, last }: Days,
   except: readonly string[],
 ): Promise<UnbookedFees[]> {
-  return reader.query<UnbookedFees>(
-    `select coalesce(m.method, '') as method, m.currency, count(*)::int as lines, sum(m.fee)::bigint as amount
+  // As text: many wrong lines add up to more than a bigint holds.
+  const rows = await reader.query<Omit<UnbookedFees, 'amount'> & { amount: string }>(
+    `select coalesce(m.method, '') as method, m.currency, count(*)::int as lines, sum(m.fee)::text as amount
      ${UNBOOKED} group by 1, 2 order by 1, 2`,
     [connection, first, last, except],
   );
+  return rows.map((row) => ({ ...row, amount: BigInt(row.amount) }));
 }
 
 /** Books what is not booked. Returns how many lines that were. */

@@ -196,6 +196,7 @@ export const books = {
       fees_not_booked: (lines: number) =>
         `The operator’s fees of ${plural(lines, 'line', 'lines')} are not booked yet.`,
       too_many_breaks: 'There are too many breaks. Is this the statement of this account?',
+      too_large: 'The lines add up to more than any account holds. Were other numbers read as amounts?',
       no_balance: 'The statement names no closing balance. Enter the one that the operator shows.',
       does_not_add_up: (to: string, stated: string) =>
         `The statement does not add up: its lines lead to ${to}, and the operator says ${stated}. Lines are missing or could not be read.`,

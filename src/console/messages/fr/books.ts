@@ -197,6 +197,8 @@ export const books: Pick<ConsoleMessages, 'books'> = {
       fees_not_booked: (lines) =>
         `Les frais de l’opérateur de ${plural(lines, 'ligne', 'lignes')} ne sont pas encore comptabilisés.`,
       too_many_breaks: 'Il y a trop d’écarts. Est-ce le relevé de ce compte ?',
+      too_large:
+        'Les lignes font plus que ce que tout compte peut contenir. D’autres nombres ont-ils été lus comme des montants ?',
       no_balance: 'Le relevé ne nomme pas de solde de clôture. Saisissez celui que montre l’opérateur.',
       does_not_add_up: (to, stated) =>
         `Le relevé ne tombe pas juste : ses lignes mènent à ${to}, et l’opérateur dit ${stated}. Des lignes manquent ou sont illisibles.`,

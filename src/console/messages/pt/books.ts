@@ -196,6 +196,7 @@ export const books: Pick<ConsoleMessages, 'books'> = {
       fees_not_booked: (lines) =>
         `As taxas da operadora de ${plural(lines, 'linha', 'linhas')} ainda não foram lançadas.`,
       too_many_breaks: 'Há demasiadas diferenças. Este extrato é mesmo desta conta?',
+      too_large: 'As linhas somam mais do que qualquer conta pode ter. Outros números foram lidos como valores?',
       no_balance: 'O extrato não indica saldo final. Escreva o que a operadora mostra.',
       does_not_add_up: (to, stated) =>
         `O extrato não bate certo: as linhas levam a ${to}, e a operadora diz ${stated}. Faltam linhas ou não foram lidas.`,

@@ -196,6 +196,7 @@ export const books: Pick<ConsoleMessages, 'books'> = {
       not_over: 'Siku bado haijaisha.',
       fees_not_booked: (lines) => `Ada za mtandao za ${plural(lines, 'mstari', 'mistari')} bado hazijaingizwa.`,
       too_many_breaks: 'Tofauti ni nyingi mno. Je, hii ni taarifa ya akaunti hii?',
+      too_large: 'Jumla ya mistari ni kubwa kuliko akaunti yoyote. Je, namba nyingine zilisomwa kama kiasi?',
       no_balance: 'Taarifa haitaji salio la mwisho. Andika lile linaloonyeshwa na mtandao.',
       does_not_add_up: (to, stated) =>
         `Taarifa hailingani: mistari yake inafikia ${to}, na mtandao unasema ${stated}. Kuna mistari inayokosekana au isiyosomeka.`,
