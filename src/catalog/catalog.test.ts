@@ -323,10 +323,10 @@ describe('the override file', () => {
     assert.throws(() => load('{ "a": 1, "a": 2 }'), /is not acceptable JSON/);
     assert.throws(() => load('{ "__proto__": {} }'), /is not acceptable JSON/);
     assert.throws(() => load('[]'), /must be a JSON object/);
-    assert.throws(() => loadCatalog(join(folder, 'absent.json')), /absent\.json cannot be read/);
+    assert.throws(() => loadCatalog(join(folder, 'absent.json')), /absent\.json \(CATALOG_FILE\) cannot be read/);
     assert.throws(
       () => readCatalog(null),
-      /^Error: The built-in catalogue has an error:\n- The catalogue must be an object/,
+      /^CatalogError: The built-in catalogue has an error:\n- The catalogue must be an object/,
     );
   });
 });

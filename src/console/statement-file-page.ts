@@ -13,25 +13,26 @@ import {
   type WithdrawalObstacle,
   withdrawStatement,
 } from '../books/withdraw-statement.ts';
-import { Problem } from '../platform/errors.ts';
+import { Problem, wrongField } from '../platform/errors.ts';
 import { withColon } from '../platform/french-spaces.ts';
 import { type Html, html } from '../platform/html.ts';
 import { dataTable, emptyState, facts } from '../ui/components.ts';
 import { BOOKS_PATH, dayText, linkButton } from './books-components.ts';
 import { pager, timeTag } from './components.ts';
 import { fieldOf, idOf, type MemberRequest, money, paramOf, queryOf } from './console-request.ts';
-import { errorBox, form } from './form-components.ts';
+import { errorBox, form, isRefused } from './form-components.ts';
 import { redirect, renderPage } from './layout.ts';
 import { type ConsoleRoute, forAdmin } from './route.ts';
 import { statementState } from './statements-page.ts';
 
+const FILE = '/admin/rails/:name/statements/:id';
 const PAGE_ROWS = 50;
 const MIN_REASON = 3;
 
 export const statementFileRoutes: ConsoleRoute[] = [
-  forAdmin('GET', '/admin/rails/:name/statements/:id', (request) => filePage(request)),
-  forAdmin('GET', '/admin/rails/:name/statements/:id/original', sendOriginal),
-  forAdmin('POST', '/admin/rails/:name/statements/:id/withdraw', withdraw, { confirm: true }),
+  forAdmin('GET', FILE, (request) => filePage(request)),
+  forAdmin('GET', `${FILE}/original`, sendOriginal),
+  forAdmin('POST', `${FILE}/withdraw`, withdraw, { confirm: true, formOn: FILE }),
 ];
 
 async function requireFile(request: MemberRequest): Promise<StatementFile> {
@@ -115,13 +116,14 @@ function withdrawSection(
         <ul>${obstacles.map((each) => html`<li>${obstacleText(request, each)}</li>`)}</ul>
       </section>
     `;
+  const action = `${pathOf(file)}/withdraw`;
   return html`
     <section>
-      <details>
+      <details${isRefused(request, action) && html` open`}>
         <summary>${t.withdraw}…</summary>
         <p>${t.withdrawText}</p>
         ${form(request, {
-          action: `${pathOf(file)}/withdraw`,
+          action,
           fields: [
             {
               name: 'reason',
@@ -156,7 +158,7 @@ async function withdraw(request: MemberRequest): Promise<FastifyReply> {
   const { ctx, actor, t } = request;
   const file = await requireFile(request);
   const reason = fieldOf(request, 'reason', MAX_WITHDRAWAL_REASON);
-  if (reason.length < MIN_REASON) return filePage(request, t.statements.withdrawReasonMissing);
+  if (reason.length < MIN_REASON) throw wrongField('reason', t.statements.withdrawReasonMissing);
   try {
     await withdrawStatement(ctx, actor, file.id, reason);
   } catch (error) {

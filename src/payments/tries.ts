@@ -11,67 +11,73 @@ export type LockedTry = Pick<
 
 type TryKey = Pick<Transaction, 'id' | 'holder_id'>;
 
-/** $2 and what was tried before and after it for the same money: the first try, its retries, and theirs. */
-const TRIES = `with recursive tries (id) as (
-    select $2::uuid
+/** Named, because it is asked before each payout. */
+const NEXT_TO = {
+  name: 'tries_next_to',
+  text: `select retry_of as id from transaction_retries where holder_id = $1 and transaction_id = any ($2::uuid[])
     union
-    select other.id from tries
-    join transaction_retries r on r.holder_id = $1 and (r.retry_of = tries.id or r.transaction_id = tries.id)
-    cross join lateral (values (r.retry_of), (r.transaction_id)) as other (id)
-    where other.id is not null
-  )`;
+    select transaction_id from transaction_retries
+    where holder_id = $1 and retry_of = any ($2::uuid[]) and transaction_id is not null`,
+};
+
+/**
+ * This one and what was tried before and after it for the same money: the first try, its retries, and theirs. Step by step, because a
+ * store over several servers runs no recursive query.
+ */
+async function findTries(reader: Reader, { holder_id: holderId, id }: TryKey): Promise<string[]> {
+  const known = new Set([id]);
+  for (let newest = [id]; newest.length > 0; ) {
+    const found = await reader.query<{ id: string }>(NEXT_TO, [holderId, newest]);
+    newest = found.map((each) => each.id).filter((each) => !known.has(each));
+    for (const each of newest) known.add(each);
+  }
+  return [...known];
+}
 
 /** Two people who retry different tries wait for each other: both lock the first one. Sorted, as outcomes lock them. */
-export function lockTries(tx: Tx, { holder_id: holderId, id }: TryKey): Promise<LockedTry[]> {
+export async function lockTries(tx: Tx, key: TryKey): Promise<LockedTry[]> {
   return tx.query<LockedTry>(
-    `${TRIES}
-     select t.id, t.holder_id, t.direction, t.status, t.amount, t.currency, t.reference_1, t.created_at from transactions t
-     where t.holder_id = $1 and t.id in (select id from tries) order by t.id for update`,
-    [holderId, id],
+    `select id, holder_id, direction, status, amount, currency, reference_1, created_at from transactions
+     where holder_id = $1 and id = any ($2::uuid[]) order by id for update`,
+    [key.holder_id, await findTries(tx, key)],
   );
 }
 
 /** How each of them stands: a transaction, or (status null) a payment link. */
-export function listTries(
+export async function listTries(
   reader: Reader,
-  { holder_id: holderId, id }: TryKey,
+  key: TryKey,
 ): Promise<{ status: Status | null; link_id: string | null }[]> {
   return reader.query(
-    `${TRIES}
-     select t.status, null::uuid as link_id from tries join transactions t on t.holder_id = $1 and t.id = tries.id
+    `select status, null::uuid as link_id from transactions where holder_id = $1 and id = any ($2::uuid[])
      union all
-     select null, r.link_id from tries
-     join transaction_retries r on r.holder_id = $1 and r.retry_of = tries.id and r.link_id is not null
+     select null, link_id from transaction_retries
+     where holder_id = $1 and retry_of = any ($2::uuid[]) and link_id is not null
      union all
      -- A link may have expired, or been disabled, while its payer was paying.
-     select t.status, null from tries
-     join transaction_retries r on r.holder_id = $1 and r.retry_of = tries.id and r.link_id is not null
-     join transactions t on t.holder_id = $1 and t.link_id = r.link_id`,
-    [holderId, id],
+     select t.status, null from transaction_retries r join transactions t on t.holder_id = r.holder_id and t.link_id = r.link_id
+     where r.holder_id = $1 and r.retry_of = any ($2::uuid[])`,
+    [key.holder_id, await findTries(reader, key)],
   );
 }
 
 /** The payment links that ask for the same money as this one. */
-export async function listRetryLinks(reader: Reader, { holder_id: holderId, id }: TryKey): Promise<string[]> {
+export async function listRetryLinks(reader: Reader, key: TryKey): Promise<string[]> {
   const rows = await reader.query<{ link_id: string }>(
-    `${TRIES}
-     select r.link_id from tries
-     join transaction_retries r on r.holder_id = $1 and r.retry_of = tries.id and r.link_id is not null`,
-    [holderId, id],
+    `select link_id from transaction_retries
+     where holder_id = $1 and retry_of = any ($2::uuid[]) and link_id is not null`,
+    [key.holder_id, await findTries(reader, key)],
   );
   return rows.map((row) => row.link_id);
 }
 
-/** Named, because it is asked before each payout. */
-const WAS_PAID = {
-  name: 'was_paid_by_another_try',
-  text: `${TRIES}
-    select t.id from tries join transactions t on t.holder_id = $1 and t.id = tries.id
-    where tries.id <> $2 and t.status = 'success' limit 1`,
-};
-
 /** Whether this is one of several tries, and another one succeeded: an operator may report that late. */
-export async function wasPaidByAnotherTry(reader: Reader, { holder_id: holderId, id }: TryKey): Promise<boolean> {
-  const rows = await reader.query(WAS_PAID, [holderId, id]);
-  return rows.length > 0;
+export async function wasPaidByAnotherTry(reader: Reader, key: TryKey): Promise<boolean> {
+  const others = (await findTries(reader, key)).filter((id) => id !== key.id);
+  if (others.length === 0) return false;
+  const paid = await reader.query(
+    `select id from transactions where holder_id = $1 and id = any ($2::uuid[]) and status = 'success' limit 1`,
+    [key.holder_id, others],
+  );
+  return paid.length > 0;
 }
