@@ -79,9 +79,11 @@ describe('the database', () => {
 
   test('a connection that a burst needed is still there for the next one', async () => {
     const burst = connectDatabase({ url: database.url, as: 'owner', poolSize: 3, applicationName: 'burst' });
+    // Not the one that was used before: real timers of it, which nobody could end now, would keep this process for minutes.
+    const watch = connectDatabase({ url: database.url, as: 'owner', poolSize: 1 });
     const processes = async () =>
       (
-        await db.query<{ pid: number }>(
+        await watch.query<{ pid: number }>(
           `select pid from pg_stat_activity where application_name = 'burst' order by pid`,
         )
       ).map(({ pid }) => pid);
@@ -97,6 +99,7 @@ describe('the database', () => {
     } finally {
       mock.timers.reset();
       await burst.close();
+      await watch.close();
     }
   });
 
