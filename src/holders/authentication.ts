@@ -4,6 +4,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Context, forHolder } from '../platform/context.ts';
 import { addressOf } from '../platform/http.ts';
+import type { OperationReply, OperationRequest } from '../platform/operations.ts';
 import type { JsonValue } from '../platform/strict-json.ts';
 import { limitRate, requireScope, type SignedCall } from './envelope.ts';
 import { type HolderRefusal, refuseInactiveHolder } from './holders.ts';
@@ -11,12 +12,12 @@ import type { LiveIntegration } from './integrations.ts';
 import { authenticateToken, bearerToken, type TokenCaller } from './tokens.ts';
 
 /** As the table of scopes names it. HEAD is answered by the handler of GET. */
-function routeOf(request: FastifyRequest): string {
+function routeOf(request: OperationRequest): string {
   return `${request.method === 'HEAD' ? 'GET' : request.method} ${request.routeOptions.url}`;
 }
 
 /** The parts of a request that `handleSigned` reads. */
-export function signedCall(request: FastifyRequest, reply: FastifyReply): SignedCall {
+export function signedCall(request: OperationRequest, reply: OperationReply): SignedCall {
   return {
     body: request.body as JsonValue,
     members: request.canonicalMembers ?? [],

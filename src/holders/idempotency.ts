@@ -1,9 +1,9 @@
 // Idempotency keys: the first request with a key is performed; later ones with the same params get the same response.
 
-import type { FastifyRequest } from 'fastify';
 import { canonicalJson } from '../platform/canonical-json.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
+import type { OperationRequest } from '../platform/operations.ts';
 import { constantTimeEqual, sha256 } from '../platform/secrets.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 
@@ -20,7 +20,7 @@ export type IdempotencyKey = { key: string; paramsHash: Buffer };
 export type IdempotencyHeader = string | readonly string[] | undefined;
 
 /** Node joins two headers to one text. They are read apart, because a key may contain a comma and a space itself. */
-export function idempotencyHeaderOf({ headers, raw }: FastifyRequest): IdempotencyHeader {
+export function idempotencyHeaderOf({ headers, raw }: OperationRequest): IdempotencyHeader {
   const header = headers['idempotency-key'];
   if (typeof header !== 'string' || !header.includes(', ')) return header;
   const given = raw.rawHeaders.filter(

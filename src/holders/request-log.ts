@@ -2,7 +2,6 @@
 // row. When the database is too slow, rows are dropped and counted. The same pass notes when integrations, keys and tokens were
 // last used, at most once a minute each. A request whose caller is not verified goes elsewhere (unverified-requests.ts).
 
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { DAY_MS } from '../platform/clock.ts';
 import { columns } from '../platform/columns.ts';
 import type { Context } from '../platform/context.ts';
@@ -10,6 +9,7 @@ import type { Reader } from '../platform/db.ts';
 import { addressOf, type HttpServer } from '../platform/http.ts';
 import { timeOfUuid, uuidFromPublicId } from '../platform/ids.ts';
 import { type ArchivedRows, inMonth } from '../platform/months.ts';
+import { type AnsweredRequest, whenAnswered } from '../platform/operations.ts';
 import { maintainPartitions, type PartitionPlan, withPartitions } from '../platform/partitions.ts';
 import { noteKeyUse } from './integration-secrets.ts';
 import { findLiveIntegration, type Integration, noteUse } from './integrations.ts';
@@ -63,13 +63,12 @@ export function keepRequestLog(app: HttpServer, ctx: Context): RequestLog {
   const writeRows = createWriter(ctx);
   const isSampled = createSampler(ctx.clock);
 
-  app.addHook('onResponse', (request, reply, done) => {
-    const entry = entryOf(ctx, request, reply);
+  whenAnswered(app, (answered) => {
+    const entry = entryOf(ctx, answered);
     if (entry && !entry.verified) ctx.metrics.unverifiedRequests.inc({ code: entry.code ?? 'none' });
     const kept = entry && (entry.verified || isSampled(entry.clientId, entry.address));
     if (kept && entries.length >= MAX_BUFFERED) dropped++;
     else if (kept) entries.push(entry);
-    done();
   });
 
   async function write(): Promise<number> {
@@ -106,20 +105,20 @@ export function keepRequestLog(app: HttpServer, ctx: Context): RequestLog {
   return { dropped: () => dropped, flush };
 }
 
-function entryOf(ctx: Context, request: FastifyRequest, reply: FastifyReply): Entry | null {
-  const route = request.routeOptions.url;
-  const { client_id, claimed_client_id, key_id, token_id, ref, code } = request.logged;
+function entryOf(ctx: Context, answered: AnsweredRequest): Entry | null {
+  const { route } = answered;
+  const { client_id, claimed_client_id, key_id, token_id, ref, code } = answered.logged;
   const clientId = client_id ?? claimed_client_id;
   if (route === undefined || !LOGGED.test(route) || typeof clientId !== 'string') return null;
   return {
     at: ctx.clock.now(),
-    id: request.id,
+    id: answered.id,
     clientId,
     ref: typeof ref === 'string' ? ref : null,
-    ms: reply.elapsedTime,
-    status: reply.statusCode,
-    route: `${request.method} ${route}`,
-    address: addressOf(request),
+    ms: answered.ms,
+    status: answered.status,
+    route: `${answered.method} ${route}`,
+    address: addressOf(answered),
     code: typeof code === 'string' ? code : null,
     verified: client_id !== undefined,
     keyId: typeof key_id === 'string' ? BigInt(key_id) : null,

@@ -8,6 +8,7 @@ import { type SpentSignature, spendSignatures } from '../holders/signatures.ts';
 import type { Tx } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import type { HttpServer } from '../platform/http.ts';
+import { addOperation } from '../platform/operations.ts';
 import { refuse } from '../platform/validation.ts';
 import type { CollectionWriter } from './accept.ts';
 import { collectionMessages, createCollection } from './collections.ts';
@@ -39,7 +40,8 @@ export function collectionRoutes(app: HttpServer, ctx: PaymentsContext, services
 }
 
 function createRoute(app: HttpServer, ctx: PaymentsContext, services: Services, messages: OperationMessages): void {
-  app.post(
+  addOperation(
+    app,
     '/api/v3/service-unified-collections',
     {
       schema: {
@@ -98,7 +100,8 @@ function tokenProblems(messages: OperationMessages) {
 const SIX_DIGITS = /^\d{6}$/;
 
 function verifyRoute(app: HttpServer, ctx: PaymentsContext, services: Services, messages: OperationMessages): void {
-  app.post(
+  addOperation(
+    app,
     '/api/v3/service-unified-collections/verify',
     {
       schema: {
@@ -136,7 +139,8 @@ function verifyRoute(app: HttpServer, ctx: PaymentsContext, services: Services, 
 }
 
 function resendRoute(app: HttpServer, ctx: PaymentsContext, messages: OperationMessages): void {
-  app.post(
+  addOperation(
+    app,
     '/api/v3/service-unified-collections/resend',
     {
       schema: {

@@ -8,6 +8,7 @@ import { envelopeErrors, IdempotencyHeaders } from '../holders/schemas.ts';
 import { Problem } from '../platform/errors.ts';
 import type { HttpServer } from '../platform/http.ts';
 import { type AmountErrorCode, parseAmount } from '../platform/money.ts';
+import { addOperation } from '../platform/operations.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 import { refuse } from '../platform/validation.ts';
 import { checkCallbackUrl } from './callback-url.ts';
@@ -48,7 +49,8 @@ export function refundRoutes(app: HttpServer, ctx: PaymentsContext, engine: Paym
 }
 
 function createRoute(app: HttpServer, ctx: PaymentsContext, engine: PaymentEngine, messages: OperationMessages): void {
-  app.post(
+  addOperation(
+    app,
     '/api/v3/service-unified-refunds',
     {
       schema: {
@@ -136,7 +138,8 @@ function refundAnswer(refund: Refund): JsonObject {
 }
 
 function statusRoute(app: HttpServer, ctx: PaymentsContext, engine: PaymentEngine, messages: OperationMessages): void {
-  app.post(
+  addOperation(
+    app,
     '/api/v3/get-unified-refund-status',
     {
       schema: {

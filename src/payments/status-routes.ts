@@ -7,6 +7,7 @@ import { authenticateToken } from '../holders/tokens.ts';
 import { publicUrl } from '../platform/config.ts';
 import { Problem } from '../platform/errors.ts';
 import type { HttpServer } from '../platform/http.ts';
+import { addOperation } from '../platform/operations.ts';
 import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
 import { statusV2Params, statusV3Params } from './params.ts';
@@ -85,7 +86,8 @@ function statusV3Route(
   engine: PaymentEngine,
   messages: OperationMessages,
 ): void {
-  app.post(
+  addOperation(
+    app,
     '/api/v3/get-unified-transaction-status',
     {
       schema: {
@@ -117,7 +119,8 @@ function statusV3Route(
 }
 
 function balanceRoute(app: HttpServer, ctx: PaymentsContext): void {
-  app.post(
+  addOperation(
+    app,
     '/api/v3/get-unified-balance',
     {
       schema: {

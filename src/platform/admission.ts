@@ -100,12 +100,11 @@ export function refuseNulInPath({ params }: FastifyRequest): Refusal {
 }
 
 /** Limits the requests of one address. */
-export function createAddressLimit(ctx: Context): (request: FastifyRequest) => Refusal {
+export function createAddressLimit(ctx: Context): (address: string) => Refusal {
   const perSecond = ctx.config.rateLimitPerAddressPerSecond;
   const addresses = createSharedLimiter(ctx, 'address', perSecond, perSecond * 2);
-  return (request) => {
-    if (request.routeOptions.config.unlimited) return undefined;
-    const limit = addresses.take(limitKey(request.ip));
+  return (address) => {
+    const limit = addresses.take(limitKey(address));
     return limit.allowed ? undefined : tooManyRequests(limit, 'address');
   };
 }
@@ -172,23 +171,17 @@ export function limitWorkInFlight(
   app: FastifyInstance,
   ctx: Context,
   places: Places,
-  callers: SocketCallers,
+  callers: CallerAdmission,
 ): WorkLimit {
-  const overloaded = () => {
-    ctx.metrics.shed.inc();
-    return new Problem('overloaded', { retryAfterSeconds: 1 });
-  };
   app.decorateRequest('place', null);
   // A method that all requests share: for a function that each request has of its own V8 keeps a kilobyte until it marks its heap.
   app.decorateRequest('admitCaller', function admitCaller(this: FastifyRequest, integrationId: bigint) {
-    const caller = String(integrationId);
-    callers.note(this.raw.socket, caller);
-    if (this.place?.callerKnown(caller) === false) throw overloaded();
+    callers.admit(this.raw.socket, this.place, integrationId);
   });
   return {
     refuse(request) {
       if (request.routeOptions.config.unlimited || !places.isFull(callers.of(request.raw.socket))) return undefined;
-      return overloaded();
+      return overloaded(ctx);
     },
     enter(request, reply, entered) {
       let isGone = false;
@@ -207,27 +200,35 @@ export function limitWorkInFlight(
         else if (place) {
           request.place = place;
           entered();
-        } else entered(overloaded());
+        } else entered(overloaded(ctx));
       });
     },
   };
 }
 
-/** The integration that was last seen on a connection: a merchant's server keeps its connections to itself. */
-export type SocketCallers = {
+/** One more request was refused because too many are in flight. */
+export function overloaded({ metrics }: Context): Problem {
+  metrics.shed.inc();
+  return new Problem('overloaded', { retryAfterSeconds: 1 });
+}
+
+export type CallerAdmission = {
+  /** The integration that was last seen on a connection: a merchant's server keeps its connections to itself. */
   of(socket: Socket): string | undefined;
-  note(socket: Socket, caller: string): void;
+  /** The request on this connection comes from the integration. Refuses it when places are scarce and the integration has its share. */
+  admit(socket: Socket, place: Place | null, integrationId: bigint): void;
 };
 
-export function createSocketCallers({ config }: Context): SocketCallers {
-  const proxies = createRangeSet(config.trustedProxies);
+export function createCallerAdmission(ctx: Context): CallerAdmission {
+  const proxies = createRangeSet(ctx.config.trustedProxies);
   const callers = new WeakMap<Socket, string>();
   return {
     of: (socket) => callers.get(socket),
-    note(socket, caller) {
-      if (callers.get(socket) === caller) return;
+    admit(socket, place, integrationId) {
+      const caller = String(integrationId);
       // Behind a proxy the requests of many merchants share a connection.
-      if (!proxies.has(socket.remoteAddress ?? '')) callers.set(socket, caller);
+      if (callers.get(socket) !== caller && !proxies.has(socket.remoteAddress ?? '')) callers.set(socket, caller);
+      if (place?.callerKnown(caller) === false) throw overloaded(ctx);
     },
   };
 }
@@ -242,7 +243,7 @@ const QUICK_PATHS = /^\/api\/v3\/(?!get-unified-balance)/;
 export function refuseQuickly(
   ctx: Context,
   places: Places,
-  callers: SocketCallers,
+  callers: CallerAdmission,
   headers: Readonly<Record<string, string>>,
 ) {
   const { message, status, code } = new Problem('overloaded');

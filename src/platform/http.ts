@@ -1,12 +1,12 @@
 // The HTTP server: one strict body parser, one shape of error, limits before a body is read. Modules add their routes to it.
 
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import {
   BODY_LIMIT_BYTES,
   type BodyTimes,
   createAddressLimit,
-  createSocketCallers,
+  createCallerAdmission,
   limitBodyTime,
   limitSockets,
   limitWorkInFlight,
@@ -15,15 +15,25 @@ import {
   refuseUnclearHost,
   type WorkLimit,
 } from './admission.ts';
-import { type Commits, trackCommits, withoutFalsehood } from './commit-tracking.ts';
+import { type Commits, trackCommits } from './commit-tracking.ts';
 import { publicUrl } from './config.ts';
 import type { Context } from './context.ts';
 import { createDelayControl } from './delay-control.ts';
-import { Problem, type ProblemCode } from './errors.ts';
+import { Problem } from './errors.ts';
 import { sendCompressed } from './html.ts';
 import { createUuid, publicId } from './ids.ts';
 import { parseJsonBody } from './json-body.ts';
+import { type Operations, whenAnswered } from './operations.ts';
 import { createPlaces } from './places.ts';
+import {
+  answerBrokenRequest,
+  helpLink,
+  noteProblem,
+  problemBody,
+  problemHeaders,
+  problemOf,
+  problemOfRequest,
+} from './problem-answers.ts';
 import { stopState } from './stop-state.ts';
 
 export { rateLimitHeaders, tooManyRequests } from './rate-limit-headers.ts';
@@ -60,9 +70,10 @@ export function createHttpServer(ctx: Context, options: HttpOptions = {}): HttpS
   const send = problemSender(ctx, options);
   const { maxInFlight, maxRequestDelayMs } = ctx.config;
   const places = createPlaces(maxInFlight, createDelayControl(maxInFlight, maxRequestDelayMs));
-  const callers = createSocketCallers(ctx);
+  const callers = createCallerAdmission(ctx);
   const common = commonHeaders(ctx);
-  const stopping = stopState(ctx);
+  const refuseAddress = createAddressLimit(ctx);
+  const operations: Operations = { byPath: new Map(), listeners: [] };
   const refuse = refuseQuickly(ctx, places, callers, { ...common, Link: helpLink(ctx, 'overloaded') });
   const app = fastify({
     logger: false,
@@ -73,20 +84,9 @@ export function createHttpServer(ctx: Context, options: HttpOptions = {}): HttpS
     // Requests that arrive on an open connection during the stop are still answered: the stop waits for them.
     return503OnClosing: false,
     serverFactory: (handle) =>
-      createServer(
-        {
-          keepAliveTimeout: KEEP_ALIVE_MS,
-          headersTimeout: HEADERS_TIMEOUT_MS,
-          // Checked by refuseUnclearHost, whose refusal is JSON.
-          requireHostHeader: false,
-          requestTimeout: REQUEST_TIMEOUT_MS,
-          connectionsCheckingInterval: TIMEOUT_CHECK_MS,
-        },
-        (request, response) => {
-          if (stopping.endsConnections) response.setHeader('Connection', 'close');
-          if (!refuse(request, response)) handle(request, response);
-        },
-      ),
+      createNodeServer(ctx, (request, response) => {
+        if (!refuse(request, response)) handle(request, response);
+      }),
     clientErrorHandler: answerBrokenRequest,
     // A URL that cannot be decoded is refused before any hook runs; the error has the same shape.
     frameworkErrors: (error, request, reply) => {
@@ -94,12 +94,14 @@ export function createHttpServer(ctx: Context, options: HttpOptions = {}): HttpS
       void send(problemOf(error), request, reply);
     },
   });
+  app.decorate('operations', operations);
   const answer = (problem: Problem, request: FastifyRequest, reply: FastifyReply) => void send(problem, request, reply);
   limitSockets(app, ctx);
   refuseExpectations(app);
-  checkRequests(app, ctx, common, {
+  checkRequests(app, common, {
     bodyTimes: limitBodyTime(app, answer),
     work: limitWorkInFlight(app, ctx, places, callers),
+    refuseAddress,
   });
   parseOnlyStrictJson(app);
   logRequests(app, ctx);
@@ -111,22 +113,46 @@ export function createHttpServer(ctx: Context, options: HttpOptions = {}): HttpS
   return app;
 }
 
-type Limits = { bodyTimes: BodyTimes; work: WorkLimit };
+function createNodeServer(ctx: Context, handle: RequestListener): Server {
+  const stopping = stopState(ctx);
+  return createServer(
+    {
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      // Checked by refuseUnclearHost, whose refusal is JSON.
+      requireHostHeader: false,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+    },
+    (request, response) => {
+      if (stopping.endsConnections) response.setHeader('Connection', 'close');
+      handle(request, response);
+    },
+  );
+}
+
+type Limits = {
+  bodyTimes: BodyTimes;
+  work: WorkLimit;
+  refuseAddress: (address: string) => Problem | undefined;
+};
 
 /** All checks in one hook, the cheapest first. */
 function checkRequests(
   app: HttpServer,
-  ctx: Context,
   common: Record<string, string>,
-  { bodyTimes, work }: Limits,
+  { bodyTimes, work, refuseAddress }: Limits,
 ): void {
-  const refuseAddress = createAddressLimit(ctx);
   app.addHook('onRequest', (request, reply, done) => {
     request.logged = {};
     request.commits = { count: 0 };
     void reply.header('X-Request-Id', request.id);
     void reply.headers(common);
-    const refusal = refuseUnclearHost(request, reply) ?? refuseNulInPath(request) ?? refuseAddress(request);
+    const { unlimited } = request.routeOptions.config;
+    const refusal =
+      refuseUnclearHost(request, reply) ??
+      refuseNulInPath(request) ??
+      (unlimited ? undefined : refuseAddress(request.ip));
     if (refusal) return done(refusal);
     bodyTimes.begin(request, reply);
     done(work.refuse(request) ?? refuseEncodedBody(request));
@@ -178,22 +204,25 @@ function commonHeaders(ctx: Context): Record<string, string> {
 
 function logRequests(app: HttpServer, ctx: Context): void {
   app.addHook('onResponse', (request, reply, done) => {
-    const route = request.routeOptions.url ?? 'unknown';
-    const milliseconds = Math.round(reply.elapsedTime * 10) / 10;
-    ctx.metrics.requests.inc({ route, status: reply.statusCode });
-    ctx.metrics.requestSeconds.observe({ route }, reply.elapsedTime / 1000);
-    const line = {
-      request_id: request.id,
-      method: request.method,
-      route,
+    const { id, method, ip, logged, routeOptions } = request;
+    const answered = {
+      id,
+      method,
+      ip,
+      logged,
+      route: routeOptions.url,
       status: reply.statusCode,
-      ms: milliseconds,
-      address: request.ip,
-      ...request.logged,
+      ms: reply.elapsedTime,
     };
-    if (reply.statusCode >= 500) ctx.log.warn(line, 'request');
-    else ctx.log.info(line, 'request');
+    for (const listener of app.operations.listeners) listener(answered);
     done();
+  });
+  whenAnswered(app, ({ id, method, ip, logged, route = 'unknown', status, ms }) => {
+    ctx.metrics.requests.inc({ route, status });
+    ctx.metrics.requestSeconds.observe({ route }, ms / 1000);
+    const line = { request_id: id, method, route, status, ms: Math.round(ms * 10) / 10, address: ip, ...logged };
+    if (status >= 500) ctx.log.warn(line, 'request');
+    else ctx.log.info(line, 'request');
   });
 }
 
@@ -226,9 +255,7 @@ function answerProblems(app: HttpServer, ctx: Context, send: SendProblem): void 
     return aim && methodsAt(aim.path).includes('GET') ? reply.redirect(aim.url, 301) : send(problem, request, reply);
   };
   app.setErrorHandler((error, request, reply) => {
-    const problem = problemOf(withoutFalsehood(error, request.commits));
-    if (problem.code === 'internal') ctx.log.error({ request_id: request.id, err: error }, 'unhandled error');
-    return answer(problem, request, reply);
+    return answer(problemOfRequest(ctx, error, request), request, reply);
   });
 
   app.setNotFoundHandler((request, reply) => {
@@ -249,33 +276,15 @@ type SendProblem = (
 
 function problemSender(ctx: Context, { browserPage }: HttpOptions): SendProblem {
   return (problem, request, reply) => {
-    ctx.metrics.refusals.inc({ code: problem.code });
-    request.logged = { ...request.logged, code: problem.code };
-    const { errors, extra, headers, retryAfterSeconds } = problem.details;
-    if (retryAfterSeconds !== undefined) void reply.header('Retry-After', String(retryAfterSeconds));
-    // RFC 9110 asks for a challenge with every 401. Browsers show no dialogue for this scheme.
-    if (problem.status === 401) void reply.header('WWW-Authenticate', 'Bearer');
-    if (headers) void reply.headers(headers);
-    void reply.code(problem.status);
-    const { problemPage, problemBody } = request.routeOptions.config;
+    noteProblem(ctx, problem, request);
+    void reply.code(problem.status).headers(problemHeaders(problem));
+    const { problemPage, problemBody: reshape } = request.routeOptions.config;
     const forBrowsers = BROWSER_PAGE_STATUSES.has(problem.status) && isBrowser(request) ? browserPage : undefined;
     const page = problemPage ?? forBrowsers;
     if (page) return sendCompressed(request, reply.type('text/html; charset=utf-8'), page(problem, request, reply));
     void reply.header('Link', withHelp(ctx, reply, problem));
-    const body = {
-      success: false,
-      message: problem.message,
-      code: problem.code,
-      request_id: request.id,
-      ...(errors ? { errors } : {}),
-      ...extra,
-    };
-    return reply.type('application/json; charset=utf-8').send(problemBody ? problemBody(body) : body);
+    return reply.type('application/json; charset=utf-8').send(problemBody(problem, request.id, reshape));
   };
-}
-
-function helpLink(ctx: Context, code: ProblemCode): string {
-  return `<${publicUrl(ctx.config)}/docs/errors/${code}>; rel="help"`;
 }
 
 /** The page about the code, beside the links that the route has set. */
@@ -296,53 +305,7 @@ export function isBrowser({ method, url, headers }: FastifyRequest): boolean {
   return page >= 0 && (json < 0 || page < json);
 }
 
-/** Fastify's own errors as problems. Every other error is `internal`, without details. */
-const FASTIFY_PROBLEMS: Record<string, ProblemCode> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'not_acceptable_request',
-  FST_ERR_BAD_URL: 'not_found',
-  FST_ERR_MAX_PARAM_LENGTH: 'not_found',
-  FST_ERR_CTP_EMPTY_TYPE: 'unsupported_media_type',
-};
-
-function problemOf(error: unknown): Problem {
-  if (error instanceof Problem) return error;
-  const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
-  const known = FASTIFY_PROBLEMS[code];
-  if (known) return new Problem(known);
-  if (code === 'ECONNRESET' || code === 'ABORT_ERR') return new Problem('not_acceptable_request');
-  return new Problem('internal');
-}
-
-/** What is not HTTP never reaches a route: it is answered here, then the connection is closed. */
-function answerBrokenRequest(error: NodeJS.ErrnoException, socket: import('node:net').Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const code: ProblemCode = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'request_timeout' : 'not_acceptable_request';
-  const status =
-    code === 'request_timeout'
-      ? '408 Request Timeout'
-      : error.code === 'HPE_HEADER_OVERFLOW'
-        ? '431 Request Header Fields Too Large'
-        : '400 Bad Request';
-  const problem = new Problem(code);
-  const body = JSON.stringify({ success: false, message: problem.message, code, request_id: null });
-  const lines = [
-    `HTTP/1.1 ${status}`,
-    'Content-Type: application/json; charset=utf-8',
-    'X-Content-Type-Options: nosniff',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    'Connection: close',
-    '',
-    body,
-  ];
-  socket.end(lines.join('\r\n'));
-}
-
 /** The address a request came from, for allow-lists and counters: IPv4 in its plain form. */
-export function addressOf(request: FastifyRequest | (IncomingMessage & { ip: string })): string {
+export function addressOf(request: { readonly ip: string }): string {
   return request.ip.startsWith('::ffff:') ? request.ip.slice(7) : request.ip;
 }

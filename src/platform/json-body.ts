@@ -1,6 +1,5 @@
 // The body of a request as JSON: its content type, and the refusal of what the strict parser does not take.
 
-import type { FastifyRequest } from 'fastify';
 import { Problem } from './errors.ts';
 import { type CanonicalMember, JsonError, type JsonValue, readStrictJson } from './strict-json.ts';
 
@@ -13,7 +12,12 @@ declare module 'fastify' {
 
 const JSON_TYPE = /^application\/json(?:[ ]*;[ ]*charset=(?:utf-8|"utf-8"))?$/i;
 
-export function parseJsonBody(request: FastifyRequest, body: Uint8Array): JsonValue {
+type JsonRequest = {
+  readonly headers: { readonly 'content-type'?: string | undefined };
+  canonicalMembers?: readonly CanonicalMember[];
+};
+
+export function parseJsonBody(request: JsonRequest, body: Uint8Array): JsonValue {
   const contentType = request.headers['content-type'];
   // The usual one is compared before the expression looks at the others.
   if (contentType !== 'application/json' && !JSON_TYPE.test(contentType ?? ''))
