@@ -1,6 +1,7 @@
 // The HTTP server: one strict body parser, one shape of error, limits before a body is read. Modules add their routes to it.
 
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import proxyAddr from '@fastify/proxy-addr';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import {
   BODY_LIMIT_BYTES,
@@ -25,6 +26,8 @@ import { createUuid, publicId } from './ids.ts';
 import { parseJsonBody } from './json-body.ts';
 import { type Operations, whenAnswered } from './operations.ts';
 import { createPlaces } from './places.ts';
+import { type PlainService, servePlainRequests } from './plain-connections.ts';
+import { createPlainService, type PlainParts } from './plain-operations.ts';
 import {
   answerBrokenRequest,
   helpLink,
@@ -42,6 +45,8 @@ const HEADERS_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
 const TIMEOUT_CHECK_MS = 1_000;
 const KEEP_ALIVE_MS = 65_000;
+/** A plain request comes at once. What takes longer is left to Node, with the limits above. */
+const ARRIVAL_MS = 250;
 const HSTS_SECONDS = 365 * 24 * 3_600;
 
 declare module 'fastify' {
@@ -75,6 +80,15 @@ export function createHttpServer(ctx: Context, options: HttpOptions = {}): HttpS
   const refuseAddress = createAddressLimit(ctx);
   const operations: Operations = { byPath: new Map(), listeners: [] };
   const refuse = refuseQuickly(ctx, places, callers, { ...common, Link: helpLink(ctx, 'overloaded') });
+  const plain = createPlainService(ctx, {
+    operations,
+    places,
+    callers,
+    refuseAddress,
+    common,
+    addressOf: forwardedAddress(ctx),
+    keepAliveMs: KEEP_ALIVE_MS,
+  });
   const app = fastify({
     logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
@@ -84,7 +98,7 @@ export function createHttpServer(ctx: Context, options: HttpOptions = {}): HttpS
     // Requests that arrive on an open connection during the stop are still answered: the stop waits for them.
     return503OnClosing: false,
     serverFactory: (handle) =>
-      createNodeServer(ctx, (request, response) => {
+      createNodeServer(ctx, plain, (request, response) => {
         if (!refuse(request, response)) handle(request, response);
       }),
     clientErrorHandler: answerBrokenRequest,
@@ -113,9 +127,10 @@ export function createHttpServer(ctx: Context, options: HttpOptions = {}): HttpS
   return app;
 }
 
-function createNodeServer(ctx: Context, handle: RequestListener): Server {
+/** Plain requests of operations go their own way; all others are Node's and Fastify's. */
+function createNodeServer(ctx: Context, plain: PlainService, handle: RequestListener): Server {
   const stopping = stopState(ctx);
-  return createServer(
+  const server = createServer(
     {
       keepAliveTimeout: KEEP_ALIVE_MS,
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -129,6 +144,20 @@ function createNodeServer(ctx: Context, handle: RequestListener): Server {
       handle(request, response);
     },
   );
+  servePlainRequests(server, plain, {
+    arrivalMs: ARRIVAL_MS,
+    keepAliveMs: KEEP_ALIVE_MS,
+    isEnding: () => stopping.endsConnections || !server.listening,
+    answerHalf: (socket) => answerBrokenRequest(new Error('the request ends too early'), socket),
+  });
+  return server;
+}
+
+/** As Fastify finds the address of a request. */
+function forwardedAddress({ config }: Context): PlainParts['addressOf'] {
+  if (config.trustedProxies.length === 0) return (socket) => socket.remoteAddress ?? '';
+  const isTrusted = proxyAddr.compile(config.trustedProxies);
+  return (socket, headers) => proxyAddr({ headers, socket } as IncomingMessage, isTrusted);
 }
 
 type Limits = {

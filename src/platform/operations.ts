@@ -1,4 +1,5 @@
-// Operations of the API. A handler sees only what it needs of a request and its reply, not what brought them.
+// Operations of the API. Their requests come in two ways: through Fastify like every other, and most of them as plain requests
+// (plain-operations.ts). A handler sees only what both ways offer, so it cannot tell them apart.
 
 import type { FastifyContextConfig, FastifyInstance, RouteShorthandOptions } from 'fastify';
 import type { Commits } from './commit-tracking.ts';

@@ -10,6 +10,10 @@ export class UnderWay<Item> {
     return this.#oldest?.item ?? null;
   }
 
+  *all(): Generator<Item> {
+    for (let entry = this.#oldest; entry; entry = entry.newer) if (entry.item !== null) yield entry.item;
+  }
+
   add(item: Item): Entry<Item> {
     const entry: Entry<Item> = { item, older: this.#newest, newer: null };
     if (this.#newest) this.#newest.newer = entry;

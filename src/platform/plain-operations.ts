@@ -1,0 +1,192 @@
+// Plain requests of operations, from the bytes to the answer: the same checks in the same order as on the way through Fastify
+// (http.ts), and the same answers. Decision 66 says why there are two ways.
+
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { addressShareOf, type CallerAdmission, overloaded } from './admission.ts';
+import { systemClock } from './clock.ts';
+import { type Commits, trackCommits } from './commit-tracking.ts';
+import type { Context } from './context.ts';
+import type { Problem } from './errors.ts';
+import { createUuid, publicId } from './ids.ts';
+import { parseJsonBody } from './json-body.ts';
+import type { Operation, OperationReply, OperationRequest, Operations } from './operations.ts';
+import type { Place, Places } from './places.ts';
+import type { Peer, PlainService } from './plain-connections.ts';
+import type { PlainRequest } from './plain-request.ts';
+import { helpLink, noteProblem, problemBody, problemHeaders, problemOfRequest } from './problem-answers.ts';
+import type { CanonicalMember } from './strict-json.ts';
+
+export type PlainParts = {
+  readonly operations: Operations;
+  readonly places: Places;
+  readonly callers: CallerAdmission;
+  /** The address of a caller behind a trusted proxy. */
+  readonly addressOf: (socket: Socket, headers: Readonly<Record<string, string>>) => string;
+  readonly refuseAddress: (address: string) => Problem | undefined;
+  /** On every answer. */
+  readonly common: Readonly<Record<string, string>>;
+  readonly keepAliveMs: number;
+};
+
+/** No header is there twice, so nobody has to read them apart. */
+const RAW = { rawHeaders: [] };
+/** So a text has as many bytes as characters, and no value begins a header of its own. */
+const UNSAFE_VALUE = /[^\t\x20-\x7e]/;
+
+/** What a handler adds to its answer. Classes, because V8 keeps a function that a single request has of its own for long. */
+class PlainReply implements OperationReply {
+  /** In lower case, without those that every answer has. */
+  readonly added: Record<string, string> = {};
+
+  header(name: string, value: string): void {
+    if (UNSAFE_VALUE.test(value)) throw new Error(`the header ${name} cannot have this value`);
+    this.added[name.toLowerCase()] = value;
+  }
+
+  headers(values: Record<string, string>): void {
+    for (const name in values) this.header(name, values[name] ?? '');
+  }
+}
+
+class PlainCall implements OperationRequest {
+  readonly id: string;
+  readonly method = 'POST';
+  readonly ip: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly raw = RAW;
+  readonly routeOptions: Operation;
+  readonly commits: Commits = { count: 0 };
+  readonly peer: Peer;
+  readonly reply = new PlainReply();
+  readonly startedAt = performance.now();
+  readonly callers: CallerAdmission;
+  logged: Record<string, unknown> = {};
+  body: unknown = undefined;
+  canonicalMembers: readonly CanonicalMember[] = [];
+  place: Place | null = null;
+
+  constructor(parts: PlainParts, id: string, operation: Operation, { headers }: PlainRequest, peer: Peer) {
+    this.id = id;
+    this.ip = parts.addressOf(peer.socket, headers);
+    this.headers = headers;
+    this.routeOptions = operation;
+    this.peer = peer;
+    this.callers = parts.callers;
+  }
+
+  admitCaller(integrationId: bigint): void {
+    this.callers.admit(this.peer.socket, this.place, integrationId);
+  }
+}
+
+type Answer = { readonly status: number; readonly body: string };
+
+export function createPlainService(ctx: Context, parts: PlainParts): PlainService {
+  const { operations, places, callers, refuseAddress } = parts;
+  const send = createSender(parts);
+
+  function serve(request: PlainRequest, peer: Peer): void {
+    const operation = operations.byPath.get(request.path);
+    if (!operation) throw new Error(`nothing is served at ${request.path}`);
+    const id = publicId('req', createUuid(ctx.clock.millis()));
+    const call = new PlainCall(parts, id, operation, request, peer);
+    if (places.isFull(callers.of(peer.socket))) {
+      // The cheapest refusal: before a body is read or a line logged.
+      send(call, refusalOf(ctx, call, overloaded(ctx)));
+      return;
+    }
+    const refusal = refuseAddress(call.ip) ?? readBody(ctx, call, request.body);
+    if (refusal) refuse(call, refusal);
+    else places.enter(addressShareOf(call), (place) => enter(call, place));
+  }
+
+  function enter(call: PlainCall, place: Place | null): void {
+    call.place = place;
+    if (!place) refuse(call, overloaded(ctx));
+    // The caller may have gone while the request waited.
+    else if (call.peer.socket.destroyed) place.leave();
+    else trackCommits(call.commits, () => void perform(call, place));
+  }
+
+  function refuse(call: PlainCall, problem: Problem): void {
+    finish(call, refusalOf(ctx, call, problem));
+  }
+
+  async function perform(call: PlainCall, place: Place): Promise<void> {
+    const answer = await answerOf(ctx, call);
+    place.leave();
+    finish(call, answer);
+  }
+
+  function finish(call: PlainCall, answer: Answer): void {
+    send(call, answer);
+    const { id, method, ip, logged, routeOptions, startedAt } = call;
+    const ms = performance.now() - startedAt;
+    for (const listener of operations.listeners)
+      listener({ id, method, ip, logged, route: routeOptions.url, status: answer.status, ms });
+  }
+
+  return { isServed: (path) => operations.byPath.has(path), serve };
+}
+
+/** What is wrong with it; undefined for nothing. */
+function readBody(ctx: Context, call: PlainCall, bytes: Buffer): Problem | undefined {
+  try {
+    call.body = parseJsonBody(call, bytes);
+    return undefined;
+  } catch (error) {
+    return problemOfRequest(ctx, error, call);
+  }
+}
+
+async function answerOf(ctx: Context, call: PlainCall): Promise<Answer> {
+  try {
+    return { status: 200, body: JSON.stringify(await call.routeOptions.handler(call, call.reply)) };
+  } catch (error) {
+    return refusalOf(ctx, call, problemOfRequest(ctx, error, call));
+  }
+}
+
+function refusalOf(ctx: Context, call: PlainCall, problem: Problem): Answer {
+  noteProblem(ctx, problem, call);
+  call.reply.headers(problemHeaders(problem));
+  call.reply.header('Link', helpLink(ctx, problem.code));
+  return {
+    status: problem.status,
+    body: JSON.stringify(problemBody(problem, call.id, call.routeOptions.problemBody)),
+  };
+}
+
+/** Writes an answer as Node would, in one piece. */
+function createSender({ common, keepAliveMs }: PlainParts): (call: PlainCall, answer: Answer) => void {
+  const always = `${linesOf(common)}content-type: application/json; charset=utf-8\r\n`;
+  const lasting = `connection: keep-alive\r\nkeep-alive: timeout=${keepAliveMs / 1000}\r\n\r\n`;
+  const ending = 'connection: close\r\n\r\n';
+  const dateLine = createDateLine();
+  return ({ id, peer, reply }, { status, body }) => {
+    const bytes = Buffer.byteLength(body);
+    const text =
+      `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\nx-request-id: ${id}\r\n${linesOf(reply.added)}${always}` +
+      `content-length: ${bytes}\r\n${dateLine()}${peer.lasts() ? lasting : ending}${body}`;
+    peer.answer(text, bytes === body.length ? 'latin1' : 'utf8');
+  };
+}
+
+function linesOf(headers: Readonly<Record<string, string>>): string {
+  let lines = '';
+  for (const name in headers) lines += `${name.toLowerCase()}: ${headers[name]}\r\n`;
+  return lines;
+}
+
+/** Made once a second. */
+function createDateLine(): () => string {
+  let second = -1;
+  let line = '';
+  return () => {
+    const now = Math.floor(systemClock.millis() / 1000);
+    if (now !== second) line = `date: ${new Date(now * 1000).toUTCString()}\r\n`;
+    second = now;
+    return line;
+  };
+}
