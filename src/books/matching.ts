@@ -79,8 +79,8 @@ type Work = {
   readonly days: { first: string; last: string };
   readonly calendar: Calendar;
   readonly closed: ClosedDays;
-  /** How far the statements reach, by currency: each wallet has its own. */
-  readonly covered: (currency: string) => CloseSpan | undefined;
+  /** Whether the statements reach a moment, by currency: each wallet has its own. */
+  readonly covered: (currency: string, at: Date) => boolean;
   /** Currencies whose statement reached further before. */
   readonly uncovered?: ReadonlySet<string>;
   readonly changes: { opened: number; closed: number };
@@ -107,7 +107,7 @@ export async function reconcile(
     days,
     calendar,
     closed,
-    covered: (currency) => (isWhole(currency) ? { from: new Date(0), to: span.to } : reach.get(currency)),
+    covered: (currency, at) => (isWhole(currency) ? at <= span.to : isWithin(reach.get(currency), at)),
     changes: { opened: 0, closed: 0 },
     progress: request.onProgress ?? (() => undefined),
   };
@@ -148,7 +148,7 @@ export async function compareBreaks(
     days: { first, last },
     calendar,
     closed: (await readClosedDays(ctx.db, connection)).days,
-    covered: (currency) => reach.get(currency),
+    covered: (currency, at) => isWithin(reach.get(currency), at),
     changes: { opened: 0, closed: 0 },
     progress: () => undefined,
   };
@@ -189,7 +189,8 @@ export async function compareAfterWithdrawal(
     days: { first, last },
     calendar,
     closed,
-    covered: (currency) => reach.get(currency),
+    // A signed day had its whole statement: what was missing then is missing still.
+    covered: (currency, at) => calendar.dayOf(at) <= (closed.get(currency) ?? '') || isWithin(reach.get(currency), at),
     uncovered: reachedFurther(counted, reach, calendar),
     changes: { opened: 0, closed: 0 },
     progress: () => undefined,
@@ -290,6 +291,10 @@ async function requireStatement(work: Work, currency: string | null): Promise<vo
     if (found.some(isMissing)) await requireLines(ctx.db, connection, span, currency);
     after = page.last;
   } while (after !== null);
+}
+
+function isWithin(span: CloseSpan | undefined, at: Date): boolean {
+  return span !== undefined && at >= span.from && at <= span.to;
 }
 
 /** From the oldest to the newest line of each currency. A file that has not come must not be judged by that of another wallet. */
@@ -495,8 +500,7 @@ function toGroupMove(
   leg: 'payment' | null,
 ): GroupMove {
   const { amount, currency, kind, postedAt } = move;
-  const reach = covered(currency);
-  const isCovered = reach !== undefined && postedAt >= reach.from && postedAt <= reach.to;
+  const isCovered = covered(currency, postedAt);
   return { leg: leg ?? legOfMove(kind), amount, currency, day: calendar.dayOf(postedAt), covered: isCovered };
 }
 

@@ -190,6 +190,26 @@ describe('a statement that is withdrawn', () => {
     await base.ownerDb.query('alter table withdrawn_matches enable trigger user');
   });
 
+  test('leaves alone what a signed day has found missing: its statement was whole', async () => {
+    const { day, span } = nextDay();
+    const seen = await collected();
+    await importLines('whole day', [{ gross: seen.amount, receipt: `R-${seen.id}`, balance: 500_000n }]);
+    base.clock.advance(60_000);
+    const missing = await collected();
+    await reconcile(ctx, span);
+    assert.deepEqual(await open(day), [], 'later than the newest line');
+    const { span: next } = nextDay();
+    await signClose(ctx, COMMAND_LINE, { connection: CONNECTION, currency: CURRENCY, day });
+    assert.deepEqual(await open(day), ['missing_with_them -100000']);
+    const wrong = await importLines('day after', [{ gross: 7_700n, receipt: 'D-1' }]);
+    await reconcile(ctx, next);
+    await withdraw(wrong);
+    assert.deepEqual(await open(day), ['missing_with_them -100000']);
+    const [left] = await listBreaks(ctx.db, { day, status: 'open' }, 10);
+    assert.equal(left?.transaction_id, missing.id);
+    assert.deepEqual(await differencesOf(base), []);
+  });
+
   test('the database lets lines go in no other way', async () => {
     nextDay();
     const file = await importLines('kept', [{ gross: 300n, receipt: 'K-1' }]);
