@@ -210,6 +210,22 @@ describe('a statement that is withdrawn', () => {
     assert.deepEqual(await differencesOf(base), []);
   });
 
+  test('leaves a file that has its lines too, and was not read again, as one that must be imported again', async () => {
+    nextDay();
+    const [wrong, another] = [
+      await importLines('shared', [{ gross: 5_000n, receipt: 'B-1' }]),
+      await importLines('shared later', [{ gross: 6_000n, receipt: 'B-2' }]),
+    ];
+    // Its original cannot be read: the process may as well have ended before.
+    const other = await importLines('has it too', []);
+    await ctx.db.query('update statement_files set lines_known = 1 where id = $1', [other]);
+    await withdraw(wrong);
+    const left = await findFile(ctx.db, other);
+    assert.equal(left?.status, 'broken_off');
+    assert.match(left.problem ?? '', /Import this file again/);
+    assert.equal((await withdraw(another)).outcome, 'withdrawn');
+  });
+
   test('the database lets lines go in no other way', async () => {
     nextDay();
     const file = await importLines('kept', [{ gross: 300n, receipt: 'K-1' }]);

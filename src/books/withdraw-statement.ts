@@ -25,6 +25,7 @@ import { originalOf } from './statement-original.ts';
 export const MAX_WITHDRAWAL_REASON = 500;
 const MIN_REASON = 3;
 const MAX_WITHDRAWALS = 20;
+const LINES_WENT = 'A statement with some of the same lines was withdrawn. Import this file again.';
 
 /** Something that keeps a statement from being withdrawn. The console has a sentence for each in every language. */
 export type WithdrawalObstacle =
@@ -167,10 +168,11 @@ async function takeBack(tx: Tx, actor: Actor, file: StatementFile, reason: strin
   );
   const details = { connection, name: file.name, lines: row?.lines ?? 0, reason };
   await recordAudit(tx, { holderId: null, actor, action: 'statement.withdrawn', subject: String(id), details }, at);
+  // Until it was read again, also where this process ends before, lines of it are missing: it says so itself.
   return await tx.query<{ id: bigint }>(
-    `update statement_files set status = 'reading' where connection = $1 and id <> $2 and status = 'read' and lines_known > 0
-       and coalesce(finished_at, imported_at) >= $3 returning id`,
-    [connection, id, now.importedAt],
+    `update statement_files set status = 'broken_off', problem = $4 where connection = $1 and id <> $2 and status = 'read'
+       and lines_known > 0 and coalesce(finished_at, imported_at) >= $3 returning id`,
+    [connection, id, now.importedAt, LINES_WENT],
   );
 }
 
@@ -193,7 +195,7 @@ async function deleteLines(tx: Tx, { id, connection }: StatementFile, withdrawal
   await tx.query('delete from statement_problems where file_id = $1', [id]);
 }
 
-/** A file that breaks off says so itself, and is finished by importing it again. */
+/** A file that could not be read again stays broken off, and is finished by importing it again. */
 async function readAgain(ctx: PaymentsContext, actor: Actor, { id }: { id: bigint }): Promise<void> {
   const file = await findFile(ctx.db, id);
   if (!file) return;
