@@ -148,11 +148,15 @@ async function endBreaks(tx: Tx, gone: readonly Pick<Break, 'id'>[], at: Date, w
 }
 
 /** The lines of a withdrawn statement are gone, and so is every break about one. What people said of a break stays. */
-export async function endBreaksOfFile(tx: Tx, connection: string, fileId: bigint, at: Date): Promise<void> {
+export async function endBreaksOfLines(
+  tx: Tx,
+  { connection, fileId, after, last }: { connection: string; fileId: bigint; after: number; last: number },
+  at: Date,
+): Promise<void> {
   const gone = await tx.query<Pick<Break, 'id'>>(
     `select b.id from breaks b join statement_lines l on l.connection = b.connection and l.line_key = b.line_key
-     where b.connection = $1 and l.file_id = $2 and b.holds`,
-    [connection, fileId],
+     where b.connection = $1 and l.file_id = $2 and l.line_number > $3 and l.line_number <= $4 and b.holds`,
+    [connection, fileId, after, last],
   );
   await endBreaks(tx, gone, at, WITHDRAWN);
 }

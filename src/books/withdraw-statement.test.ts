@@ -79,6 +79,22 @@ const countOf = async (table: string, fileId: bigint) => {
 const withdraw = (id: bigint) => withdrawStatement(ctx, COMMAND_LINE, id, WRONG);
 
 describe('a statement that is withdrawn', () => {
+  test('of many lines goes in a time that grows with them, whatever the planner knows', async () => {
+    const { span } = nextDay();
+    const many = Array.from({ length: 10_000 }, () => ({ gross: 1n, kind: 'other', state: 'failed' }) as const);
+    const file = await importLines('many', many);
+    await ctx.db.query(
+      `insert into statement_matches (connection, line_key, day, late, currency, moved, fee, line_seal, seen_at)
+       select connection, line_key, $2::date, false, currency, 0, 0, line_key, $2 from statement_lines where file_id = $1`,
+      [file, span.from],
+    );
+    await ctx.db.transaction(async (tx) => {
+      await tx.query(`set local statement_timeout = '4s'`);
+      await tx.query(RECORD, [file]);
+      await tx.query(DELETE_MATCHES, [file]);
+    });
+  });
+
   test('leaves no line and no break behind; the record of it stays', async () => {
     const { day, span } = nextDay();
     const collection = await collected();

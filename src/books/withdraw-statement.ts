@@ -12,7 +12,7 @@ import { type Actor, recordAudit } from '../holders/audit.ts';
 import type { PaymentsContext } from '../payments/context.ts';
 import { type Reader, type Tx, violatedConstraint } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
-import { endBreaksOfFile } from './breaks.ts';
+import { endBreaksOfLines } from './breaks.ts';
 import { IN_FORCE, lockDays } from './closed-days.ts';
 import { requireFormatName } from './formats.ts';
 import { aloneWith, importStatement } from './import-statement.ts';
@@ -25,6 +25,8 @@ import { originalOf } from './statement-original.ts';
 export const MAX_WITHDRAWAL_REASON = 500;
 const MIN_REASON = 3;
 const MAX_WITHDRAWALS = 20;
+/** Of one statement. */
+const LINES_AT_ONCE = 5_000;
 const LINES_WENT = 'A statement with some of the same lines was withdrawn. Import this file again.';
 
 /** Something that keeps a statement from being withdrawn. The console has a sentence for each in every language. */
@@ -54,11 +56,13 @@ export function obstacleSentence(obstacle: WithdrawalObstacle): string {
 /** The first of each kind; none: the statement can be withdrawn. */
 export async function findObstacles(reader: Reader, file: StatementFile): Promise<WithdrawalObstacle[]> {
   const { id, connection } = file;
+  // From the lines of the file to the signed days, of which there are more every day.
   const [signed] = await reader.query<{ currency: string; day: string }>(
-    `select c.currency, min(c.day)::text as day from closes c
-     where c.connection = $1 and ${IN_FORCE} and exists (
-       select from statement_matches m join statement_lines l on l.connection = m.connection and l.line_key = m.line_key
-       where m.connection = $1 and m.day = c.day and m.currency = c.currency and l.file_id = $2)
+    `with counted as materialized (
+       select distinct m.currency, m.day from statement_lines l
+       join statement_matches m on m.connection = l.connection and m.line_key = l.line_key where l.file_id = $2)
+     select c.currency, min(c.day)::text as day from counted
+     join closes c on c.connection = $1 and c.currency = counted.currency and c.day = counted.day and ${IN_FORCE}
      group by c.currency order by c.currency limit 1`,
     [connection, id],
   );
@@ -144,8 +148,6 @@ function explained(error: unknown): never {
 /** Returns the files that must be read again, because they have counted its lines as known; null: it was withdrawn before. */
 async function takeBack(tx: Tx, actor: Actor, file: StatementFile, reason: string, at: Date) {
   const { id, connection } = file;
-  // A file of a million lines takes longer than a request may.
-  await tx.query(`set local statement_timeout = '600s'`);
   await lockStatements(tx, connection, 'withdrawal');
   await lockDays(tx, connection, 'signing');
   const now = await findFile(tx, id);
@@ -176,23 +178,43 @@ async function takeBack(tx: Tx, actor: Actor, file: StatementFile, reason: strin
   );
 }
 
+/** Page by page: a file may have a million lines, and no statement may take longer than a request. */
 async function deleteLines(tx: Tx, { id, connection }: StatementFile, withdrawalId: bigint, at: Date): Promise<void> {
+  for (let after = 0; ; ) {
+    const [page] = await tx.query<{ last: number | null }>(
+      `select max(line_number) as last from (
+         select line_number from statement_lines where file_id = $1 and line_number > $2
+         order by line_number limit ${LINES_AT_ONCE}) as page`,
+      [id, after],
+    );
+    const last = page?.last ?? null;
+    if (last === null) break;
+    await deletePage(tx, { id, connection, after, last }, withdrawalId, at);
+    after = last;
+  }
+  await tx.query('delete from statement_problems where file_id = $1', [id]);
+}
+
+type LinePage = Pick<StatementFile, 'id' | 'connection'> & { after: number; last: number };
+
+async function deletePage(tx: Tx, page: LinePage, withdrawalId: bigint, at: Date): Promise<void> {
+  const { id, connection, after, last } = page;
+  const isOnPage = 'l.file_id = $1 and l.line_number > $2 and l.line_number <= $3';
   await tx.query(
     `insert into withdrawn_matches (withdrawal_id, connection, line_key, day, currency, moved, fee, line_seal, seen_at, transaction_id,
        case_id, matched_at, match_seal)
-     select $2, m.connection, m.line_key, m.day, m.currency, m.moved, m.fee, m.line_seal, m.seen_at, m.transaction_id, m.case_id,
+     select $4, m.connection, m.line_key, m.day, m.currency, m.moved, m.fee, m.line_seal, m.seen_at, m.transaction_id, m.case_id,
        m.matched_at, m.match_seal
-     from statement_lines l join statement_matches m on m.connection = l.connection and m.line_key = l.line_key where l.file_id = $1`,
-    [id, withdrawalId],
+     from statement_lines l join statement_matches m on m.connection = l.connection and m.line_key = l.line_key where ${isOnPage}`,
+    [id, after, last, withdrawalId],
   );
-  await endBreaksOfFile(tx, connection, id, at);
+  await endBreaksOfLines(tx, { connection, fileId: id, after, last }, at);
   await tx.query(
     `delete from statement_matches m using statement_lines l
-     where l.file_id = $1 and m.connection = l.connection and m.line_key = l.line_key`,
-    [id],
+     where ${isOnPage} and m.connection = l.connection and m.line_key = l.line_key`,
+    [id, after, last],
   );
-  await tx.query('delete from statement_lines where file_id = $1', [id]);
-  await tx.query('delete from statement_problems where file_id = $1', [id]);
+  await tx.query(`delete from statement_lines l where ${isOnPage}`, [id, after, last]);
 }
 
 /** A file that could not be read again stays broken off, and is finished by importing it again. */
