@@ -6,6 +6,7 @@ import { french } from '../src/console/messages/fr.ts';
 import { applyRuleChanges } from '../src/holders/approval-rules.ts';
 import { COMMAND_LINE } from '../src/holders/audit.ts';
 import { findHolder } from '../src/holders/holders.ts';
+import { addMember } from '../src/holders/members.ts';
 import { setPassword } from '../src/holders/passwords.ts';
 import { BEFORE_RESTORE } from '../src/payments/next-job.ts';
 import { MAX_PAYOUT_FILE_ROWS } from '../src/payments/payout-file-reader.ts';
@@ -179,6 +180,31 @@ describe('files', () => {
     // The browser that sends it once more orders nothing twice.
     await reader.post('/console/payouts/import', kept);
     assert.equal(await countOrders(shop), 2);
+  });
+
+  test('a form that is carried along is carried out for the holder that it was shown for, or not at all', async () => {
+    const { shop, owner, finance } = await createTeam('First of two');
+    const other = await createShop(gateway.ctx, 'Second of two');
+    const { id, email, name } = finance.member;
+    await topUp(shop);
+    await topUp(other);
+    await addMember(gateway.ctx, COMMAND_LINE, { email, name, holderId: other.holderId, role: 'finance' });
+    await setPassword(gateway.ctx, COMMAND_LINE, id, 'a long enough secret', { sessionId: null, holderId: null });
+    const reader = await signIn(gateway, finance.member, { holderId: shop.holderId });
+    const form = hiddenFieldsOf((await reader.post('/console/payouts/check', { name: 'March', csv: CSV })).text);
+    gateway.ctx.clock.advance(11 * 60_000);
+    const asked = await reader.post('/console/payouts/import', form);
+    assert.match(asked.text, /name="shown_for"/);
+    assert.equal((await owner.post(`/console/team/${id}`, { role: '' })).status, 303);
+    // The member of two now sees the second one.
+    const carried = hiddenFieldsOf(asked.text);
+    const wrong = await reader.post('/console/confirm', { ...carried, password: 'another secret' });
+    assert.equal(wrong.status, 409, 'the form would now be one of the other holder');
+    assert.doesNotMatch(wrong.text, /name="send_to"/);
+    const proved = await reader.post('/console/confirm', { ...carried, password: 'a long enough secret' });
+    assert.equal(proved.status, 307);
+    assert.equal((await reader.post('/console/payouts/import', carried)).status, 409);
+    assert.deepEqual([await countOrders(shop), await countOrders(other)], [0, 0]);
   });
 
   test('a form that cannot be carried along was not sent, and its page says so after the proof', async () => {

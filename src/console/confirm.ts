@@ -17,6 +17,7 @@ import {
   type MemberRequest,
   originOf,
   queryOf,
+  requireShownHolder,
   SHOWN_FOR,
   safePath,
 } from './console-request.ts';
@@ -61,6 +62,8 @@ function hiddenFields(request: MemberRequest): Record<string, string> {
 
 async function confirmPage(request: MemberRequest, wrong?: WrongFactor | 'password'): Promise<FastifyReply> {
   const { t } = request;
+  // Shown once more, the form would be one of the holder that the member sees by now.
+  if (request.form.has(SEND_TO)) requireShownHolder(request);
   const message = wrong === 'password' ? t.confirm.incorrect : wrong && wrongFactorMessage(request, wrong);
   return renderPage(request, {
     title: t.confirm.title,
