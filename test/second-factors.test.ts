@@ -167,6 +167,10 @@ describe('second factors', () => {
       const finished = await other.post('/console/account/factor/proof', { code: code() });
       assert.match(finished.location ?? '', /^\/console\/account\/proof\?/);
       assert.match((await other.get('/console/integrations/new')).location ?? '', /^\/console\/confirm/);
+      // Where there is nothing to prove with, no page says that the form is carried out after it.
+      const lost = await other.post('/console/settings/limits', { amount: '5' });
+      assert.match(lost.location ?? '', /^\/console\/confirm\?next=.*repeatStep/);
+      assert.match((await other.get(lost.location ?? '')).text, /Live mode requires two-step authentication/);
       assert.match(
         (await other.post('/console/account/proof', { password: 'not this one' })).text,
         /Incorrect password/,

@@ -8,11 +8,11 @@ import { askForPasskey, provePasskey } from '../holders/passkeys.ts';
 import { isOwnPassword } from '../holders/passwords.ts';
 import { useRecoveryCode } from '../holders/recovery-codes.ts';
 import { proveFactor } from '../holders/second-factor.ts';
-import type { Form } from '../platform/forms.ts';
 import { type Html, html } from '../platform/html.ts';
 import { addressOf } from '../platform/http.ts';
 import {
   CONFIRMED_MS,
+  type ConsoleRequest,
   fieldOf,
   type MemberRequest,
   originOf,
@@ -44,8 +44,10 @@ const OWN_FIELDS: readonly string[] = ['csrf', SHOWN_FOR, 'next', 'code', 'passw
 /** A form has at most 40, and the page adds some of its own. */
 const MAX_KEPT_FIELDS = 32;
 
-/** Whether the page can carry this form along: it has no field of the same name. */
-export function canBeSentAfterProof(form: Form): boolean {
+/** Whether the page can carry this form along: the member can prove themselves on it, and it has no field of the same name. */
+export function canBeSentAfterProof(request: ConsoleRequest): boolean {
+  if (!canProve(request)) return false;
+  const { form } = request;
   const taken = [...form.keys()].filter((name) => name !== 'csrf' && name !== SHOWN_FOR);
   return taken.length <= MAX_KEPT_FIELDS && !taken.some((name) => name === SEND_TO || OWN_FIELDS.includes(name));
 }
@@ -78,6 +80,11 @@ async function confirmPage(request: MemberRequest, wrong?: WrongFactor | 'passwo
       </div>
     `,
   });
+}
+
+/** In live mode only with a second factor. */
+function canProve({ ctx, session }: ConsoleRequest): boolean {
+  return session !== null && (session.hasFactor || (session.hasPassword && ctx.config.mode !== 'live'));
 }
 
 /** The strongest proof that the member has. In live mode only a second factor counts. */
