@@ -176,8 +176,11 @@ describe('connections in the console', () => {
     });
     // A sandbox asks nobody who has nothing to prove it with.
     await gateway.ctx.db.query(`update members set password_hash = 'x' where id = $1`, [stale.member.id]);
-    const answer = await stale.post('/console/admin/rails', { rail: 'daraja', environment: 'simulator' });
-    assert.equal(answer.status, 403);
-    assert.match(answer.text, /<h1>Confirm your identity/);
+    for (const path of ['/console/admin/rails', '/console/admin/rails/first/settings']) {
+      const fields = { rail: 'daraja', environment: 'simulator', consumer_secret: 'not to be shown' };
+      const answer = await stale.post(path, fields);
+      assert.match(answer.location ?? '', /^\/console\/confirm\?next=.*repeatStep/);
+      assert.doesNotMatch(answer.text, /not to be shown/, 'a page with the secret');
+    }
   });
 });

@@ -28,9 +28,9 @@ const MAX_METHODS_CHARACTERS = 4_000;
 
 export const connectionFormRoutes: ConsoleRoute[] = [
   forAdmin('GET', '/admin/rails/new', newPage, { confirm: true }),
-  forAdmin('POST', '/admin/rails', create, { confirm: true, largeForm: true }),
+  forAdmin('POST', '/admin/rails', create, { confirm: true, secrets: true, largeForm: true }),
   forAdmin('GET', '/admin/rails/:name/settings', (request) => settingsPage(request), { confirm: true }),
-  forAdmin('POST', '/admin/rails/:name/settings', change, { confirm: true, largeForm: true }),
+  forAdmin('POST', '/admin/rails/:name/settings', change, { confirm: true, secrets: true, largeForm: true }),
 ];
 
 async function newPage(request: MemberRequest): Promise<FastifyReply> {

@@ -22,6 +22,8 @@ export type ConsoleRoute = {
   withoutCredential: boolean;
   /** The path of the page with the form. It is shown again, with what was typed, when the form is refused. */
   formOn: string | null;
+  /** Its form carries secrets of an operator, which no page repeats: after a proof they are typed again. */
+  secrets: boolean;
   /** Its form carries a file. It is only read for a visitor with a session. */
   largeForm: boolean;
   /** Its form carries a file of at most this many bytes, which is kept on the disk; only for a visitor with a session. 0: none. */
@@ -40,10 +42,11 @@ type Options = {
   whenSuspended?: true;
   withoutCredential?: true;
   formOn?: string;
+  secrets?: true;
   largeForm?: true;
   uploadBytes?: number;
 };
-type Flags = 'confirm' | 'whenSuspended' | 'withoutCredential' | 'formOn' | 'largeForm' | 'uploadBytes';
+type Flags = 'confirm' | 'whenSuspended' | 'withoutCredential' | 'formOn' | 'secrets' | 'largeForm' | 'uploadBytes';
 
 export function forAnyone(
   method: ConsoleRoute['method'],
@@ -113,6 +116,7 @@ function flagsOf(options: Options): Pick<ConsoleRoute, Flags> {
     whenSuspended: options.whenSuspended ?? false,
     withoutCredential: options.withoutCredential ?? false,
     formOn: options.formOn ?? null,
+    secrets: options.secrets ?? false,
     largeForm: options.largeForm ?? false,
     uploadBytes: options.uploadBytes ?? 0,
   };

@@ -252,7 +252,7 @@ async function serve(services: ConsoleServices, route: ConsoleRoute, raw: Fastif
 /** A form is carried along and sent after the proof. Where that cannot be, the page with the form says that it was not sent. */
 async function askForProof(request: ConsoleRequest, route: ConsoleRoute): Promise<FastifyReply> {
   const { raw } = request;
-  const page = findPage('/confirm');
+  const page = !route.secrets && findPage('/confirm');
   const limit = route.largeForm ? LARGE_FORM_BYTES : FORM_LIMIT_BYTES;
   const fits = Number(raw.headers['content-length'] ?? limit) <= limit - PROOF_BYTES;
   if (page && route.method === 'POST' && fits && canBeSentAfterProof(request)) return page.handle(request);
