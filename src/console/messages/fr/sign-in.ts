@@ -57,7 +57,7 @@ export const signIn: Pick<
   confirm: {
     title: 'Confirmez votre identité',
     lead: 'Nécessaire pour les secrets et les virements. Ce ne sera plus demandé pendant dix minutes.',
-    thenSent: 'Nous exécuterons ensuite ce que vous venez d’envoyer.',
+    thenSent: 'Votre dernière action sera effectuée ensuite.',
     incorrect: 'Mot de passe incorrect.',
     factorFirst: 'Le mode réel exige l’authentification à deux facteurs. Activez-la pour continuer.',
     freshLink: 'Vous n’avez pas de mot de passe. Reconnectez-vous avec un nouveau lien à usage unique.',

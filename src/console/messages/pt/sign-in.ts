@@ -57,7 +57,7 @@ export const signIn: Pick<
   confirm: {
     title: 'Confirme a sua identidade',
     lead: 'É preciso para segredos e envios. Não voltamos a perguntar durante dez minutos.',
-    thenSent: 'Depois executamos o que acabou de enviar.',
+    thenSent: 'Depois disto, a sua última ação será feita.',
     incorrect: 'Palavra-passe incorreta.',
     factorFirst: 'O modo real exige a verificação em dois passos. Ative-a para continuar.',
     freshLink: 'Não tem palavra-passe. Entre de novo com uma nova ligação de uso único e, se quiser, defina uma.',

@@ -55,7 +55,7 @@ export const signIn: SignIn = {
   confirm: {
     title: 'Thibitisha kuwa ni wewe',
     lead: 'Hii inahitajika kwa API key na kutuma pesa. Hutaulizwa tena kwa dakika kumi.',
-    thenSent: 'Kisha tutatekeleza ulichotuma sasa hivi.',
+    thenSent: 'Baada ya hapo, hatua yako ya mwisho itafanyika.',
     incorrect: 'Nenosiri si sahihi.',
     factorFirst: 'Pesa halisi zinahitaji uthibitishaji wa hatua mbili. Uwashe ili kuendelea.',
     freshLink: 'Huna nenosiri. Ingia tena kwa kiungo kipya cha mara moja, kisha weka nenosiri ukipenda.',
