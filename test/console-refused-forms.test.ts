@@ -11,15 +11,16 @@ let gateway: TestGateway;
 let owner: Person;
 let admin: Person;
 let holderId: bigint;
+let shop: Awaited<ReturnType<typeof createClient>>;
 let ref: string;
 
 before(async () => {
   gateway = await createTestGateway();
-  const client = await createClient(gateway, 'Careful shop');
-  holderId = client.shop.holderId;
+  shop = await createClient(gateway, 'Careful shop');
+  holderId = shop.shop.holderId;
   owner = await addPerson(gateway, holderId, 'owner');
   admin = await addPerson(gateway, holderId, 'viewer', 'admin@example.org', { admin: true });
-  const collected = await client.signed(PATHS.collect, ugandanCollection('000'));
+  const collected = await shop.signed(PATHS.collect, ugandanCollection('000'));
   ref = textOf(collected.data.ref);
 });
 after(() => gateway.close());
@@ -136,6 +137,22 @@ describe('a form that is refused', () => {
     assert.equal(status, 400);
     assert.equal(fieldsOf(text, '/console/settings/limits').get('count'), '9');
     assert.match(text, /role="alert"[^>]*>\s*<p>La passerelle permet moins/);
+  });
+
+  test('is said to be refused also where its page does not have it any more', async () => {
+    const collected = await shop.signed(PATHS.collect, ugandanCollection('000'));
+    await gateway.settle();
+    const dispute = { ref: textOf(collected.data.ref), reason: 'goods did not come', notice: 'CB-2' };
+    const opened = await admin.post('/console/admin/disputes', dispute);
+    const id = /case_\w+/.exec(opened.location ?? '')?.[0] ?? '';
+    await gateway.ctx.db.query(
+      `update cases set status = 'resolved', resolved_by = 'other', resolution = 'given back', settled = amount, resolved_at = now()
+       where kind = 'dispute'`,
+    );
+    const { status, text } = await owner.post(`/console/cases/${id}/evidence`, { note: 'delivered on Monday' });
+    assert.equal(status, 409);
+    assert.doesNotMatch(text, /<textarea/);
+    assert.match(text, /<div class="box error" role="alert"[^>]*>\s*<p>[^<]{10}/);
   });
 
   test('its address leads to its page, in another language too', async () => {

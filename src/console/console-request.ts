@@ -59,8 +59,11 @@ export type ConsoleRequest = {
   refused: RefusedForm | null;
 };
 
-/** `action` is the path of the form below /console, without a query. `errors` are by the names of its fields. */
-export type RefusedForm = { action: string; status: number; sentence: string; errors: FieldErrors };
+/**
+ * `action` is the path of the form below /console, without a query. `errors` are by the names of its fields. `isSaid`: the form is
+ * on the page and says it.
+ */
+export type RefusedForm = { action: string; status: number; sentence: string; errors: FieldErrors; isSaid: boolean };
 
 export type MemberRequest = ConsoleRequest & { session: Session; actor: Actor };
 export type HolderRequest = MemberRequest & { holder: Holder; role: MemberRole };

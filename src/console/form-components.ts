@@ -63,6 +63,7 @@ export function form(request: ConsoleRequest, options: FormOptions): Html {
   const { action, hidden, fields = [], row } = options;
   const named = fields.filter((each) => each && 'name' in each);
   const refused = named.length > 0 && isRefused(request, action) ? request.refused : null;
+  if (refused) refused.isSaid = true;
   const errors = refused?.errors ?? options.errors;
   const idOf = (name: string) => (options.idPrefix === undefined ? name : `${options.idPrefix}-${name}`);
   const controls = fields.map((each) =>
@@ -100,6 +101,12 @@ function asTyped({ form: typed }: ConsoleRequest, each: FormField): FormField {
   if (each.type === 'password') return each;
   if (each.type === 'checkbox') return { ...each, checked: typed.has(each.name) };
   return { ...each, value: typed.get(each.name) ?? each.value };
+}
+
+/** For a page that does not have the refused form any more: what it is about was closed meanwhile. */
+export function unsaidRefusal(request: ConsoleRequest): Html | false {
+  const { refused } = request;
+  return refused !== null && !refused.isSaid && refusalBox(request, refused, new Map());
 }
 
 /** Above the fields. What concerns none of them, such as a limit, is said here alone. */

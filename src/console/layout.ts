@@ -18,6 +18,7 @@ import { COMPONENTS, menuButton } from '../ui/components.ts';
 import { icon } from '../ui/icons.ts';
 import { TOKENS } from '../ui/tokens.ts';
 import { type ConsoleRequest, queryOf } from './console-request.ts';
+import { unsaidRefusal } from './form-components.ts';
 import { accountLine, type MenuCounts, type MenuKey, menuCounts, sideMenu, tabBar } from './menu.ts';
 import { type ConsoleMessages, LANGUAGE_CODES, LANGUAGES } from './messages.ts';
 import { noticeBox } from './notice-box.ts';
@@ -149,6 +150,7 @@ function main(request: ConsoleRequest, content: ConsoleContent): Html {
   return html`
     <main id="main">
       ${notice && html`<p class="box ${done === 'repeatStep' ? 'warning' : 'success'}" role="status">${notice}</p>`}
+      ${unsaidRefusal(request)}
       ${content.historyLost === true && html`<p class="box error" role="alert">${t.system.payoutsStopped}</p>`}
       ${content.alone !== true && noticeBox(request)}
       <div class="page-head">

@@ -270,6 +270,7 @@ function refusedForm(request: ConsoleRequest, problem: Problem): RefusedForm {
     status: problem.status,
     sentence: problemSentence(request, problem),
     errors: (!saysAll(problem) && problem.details.errors) || {},
+    isSaid: false,
   };
 }
 
