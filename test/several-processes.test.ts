@@ -219,7 +219,7 @@ describe('processes that cannot start', () => {
     };
     const service = launch(['serve', '--processes', '2'], settings);
     const { code, stderr } = await service.ended;
-    assert.equal(code, 1);
+    assert.equal(code, 2);
     assert.match(stderr, /The catalogue file .* must be a JSON object/);
   });
 
