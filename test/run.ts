@@ -36,7 +36,7 @@ const LONG = [
   'test/several-processes.test.ts',
   'test/simulation/more-seeds.test.ts',
   'test/transaction-pooling.test.ts',
-  'test/vault-rotation.test.ts',
+  'test/vault-rotation-load.test.ts',
 ];
 
 /** Started first, in a process each, so that the end is not one long file and idle processors: see `--times`. */

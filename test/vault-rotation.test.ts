@@ -1,5 +1,5 @@
-// The keys are replaced while two processes answer requests: no request with a live secret is refused, one with a dead secret
-// is refused a second later, and every process may be restarted at any step.
+// What is sealed: where it opens, that all of it is sealed again, when a version of the keys is retired, and where the master key
+// is kept. vault-rotation-load.test.ts replaces the keys under load.
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -9,8 +9,6 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
-import { runCommand } from '../src/cli.ts';
 import { COMMAND_LINE } from '../src/holders/audit.ts';
 import { loadLiveIntegration, rotateSecret } from '../src/holders/integrations.ts';
 import { createContext, StartError } from '../src/open-context.ts';
@@ -22,224 +20,23 @@ import { replaceKeyFile } from '../src/platform/master-key.ts';
 import { createMemory } from '../src/platform/memory.ts';
 import { countOlderValues, resealPass } from '../src/platform/reseal.ts';
 import { SEALED_COLUMNS } from '../src/services.ts';
-import { PATHS } from './client.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
-import { type RunningProcess, type Settings, simbi } from './processes.ts';
-import { createShop, type Shop, signBody } from './shop.ts';
-
-/** A busy machine; the next try is answered. */
-const BUSY = ['database_unavailable', 'overloaded', 'outcome_unknown'];
-const SENDERS = 4;
-/** Of a sender, after each answer. */
-const PAUSE_MS = 10;
-/** A change of a secret is known everywhere by then. */
-const KNOWN_MS = 1_000;
+import type { Settings } from './processes.ts';
+import { createShop, type Shop } from './shop.ts';
+import { vaultTools } from './vault-harness.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'simbi-rotation-'));
-const [oldMaster, newMaster] = [randomBytes(32).toString('hex'), randomBytes(32).toString('hex')];
-const running = new Set<RunningProcess>();
+const MASTER = randomBytes(32).toString('hex');
 let database: TestDatabase;
+const { settingsWith, command, refused } = vaultTools(folder, () => database.url);
 
 before(async () => {
   database = await createTestDatabase();
 });
 
 after(async () => {
-  for (const each of running) each.child.kill('SIGKILL');
-  await Promise.all([...running].map((each) => each.ended));
   await database?.drop();
   rmSync(folder, { recursive: true, force: true });
-});
-
-const settingsWith = (masters: Settings): Settings => ({
-  DATABASE_URL: database.url,
-  DATA_DIR: join(folder, 'data'),
-  PORT: '0',
-  LOG_LEVEL: 'silent',
-  RATE_LIMIT_PER_SECOND: '0',
-  RATE_LIMIT_PER_ADDRESS_PER_SECOND: '0',
-  ...masters,
-});
-
-type Gateway = { process: RunningProcess; url: string };
-
-async function startGateway(masters: Settings): Promise<Gateway> {
-  const process = simbi(['serve'], settingsWith(masters));
-  running.add(process);
-  return { process, url: (await process.printed(/Listening: (\S+)/))[1] ?? '' };
-}
-
-async function stopGateway({ process }: Gateway): Promise<void> {
-  process.child.kill('SIGTERM');
-  assert.equal((await process.ended).code, 0);
-  running.delete(process);
-}
-
-/** Runs a command in this process, as a person would type it beside the service. */
-async function runIn(masters: Settings, args: string[]): Promise<{ code: number; out: string; messages: string }> {
-  let [out, messages] = ['', ''];
-  const code = await runCommand(
-    {
-      environment: settingsWith(masters),
-      interactive: false,
-      out: (text) => {
-        out += text;
-      },
-      say: (text) => {
-        messages += `${text}\n`;
-      },
-      bold: (text) => text,
-      readInput: () => Promise.resolve(null),
-    },
-    [...args, '--json'],
-  );
-  return { code, out, messages };
-}
-
-async function command<T>(masters: Settings, ...args: string[]): Promise<T> {
-  const { code, out, messages } = await runIn(masters, args);
-  assert.equal(code, 0, messages);
-  return JSON.parse(out) as T;
-}
-
-async function refused(expected: number, masters: Settings, pattern: RegExp, ...args: string[]): Promise<void> {
-  const { code, messages } = await runIn(masters, args);
-  assert.equal(code, expected, messages);
-  assert.match(messages, pattern);
-}
-
-async function ask(url: string, shop: Shop, secretKey: string): Promise<{ status: number; code: string }> {
-  for (;;) {
-    // A new one each time: of a request whose end is not known the signature may be used.
-    const body = JSON.stringify(signBody({ ...shop, secretKey }, Date.now()));
-    const response = await fetch(`${url}${PATHS.balance}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body,
-    });
-    const { code = '' } = (await response.json()) as { code?: string };
-    if (!BUSY.includes(code)) return { status: response.status, code };
-    await wait(50);
-  }
-}
-
-/** Some hundred requests a second to the gateways of the list, with the secret that is live, until `stop`. */
-function startLoad(gateways: Gateway[], shop: Shop) {
-  const state = { secretKey: shop.secretKey, answered: 0, refused: [] as string[] };
-  let over = false;
-  const senders = Array.from({ length: SENDERS }, async (_, number) => {
-    for (let round = number; !over; round++) {
-      const gateway = gateways[round % gateways.length];
-      if (!gateway) continue;
-      const { status, code } = await ask(gateway.url, shop, state.secretKey).catch((error: unknown) => ({
-        status: 0,
-        code: String(error),
-      }));
-      // A process that is being restarted closes its connections; it is no longer in the list.
-      if (status === 0 && !gateways.includes(gateway)) continue;
-      state.answered++;
-      if (status !== 200) state.refused.push(`${status} ${code}`);
-      await wait(PAUSE_MS);
-    }
-  });
-  return {
-    state,
-    async stop() {
-      over = true;
-      await Promise.all(senders);
-    },
-  };
-}
-
-describe('key rotation under load, two processes', () => {
-  test('security vault: no request with a live secret is refused; a dead one is refused a second later', async () => {
-    const old = { MASTER_KEY: oldMaster };
-    const ctx = await createContext(readConfig(settingsWith(old)), database.url, createLogger('silent'));
-    const shop = await createShop(ctx);
-    const gateways = await Promise.all([startGateway(old), startGateway(old)]);
-    const load = startLoad(gateways, shop);
-    try {
-      await rotateKeys(old, ctx, load.state);
-      await rotateSecrets(ctx, gateways, shop, load.state);
-      await replaceMaster(gateways, load.state);
-    } finally {
-      await load.stop();
-      await ctx.db.close();
-    }
-    assert.deepEqual(load.state.refused, []);
-    assert.ok(load.state.answered > 50, `${load.state.answered} requests were answered`);
-    for (const gateway of gateways) await stopGateway(gateway);
-  });
-
-  type Load = ReturnType<typeof startLoad>['state'];
-
-  /** Waits until the senders got this many more answers. */
-  async function answers(load: Load, count: number): Promise<void> {
-    for (const from = load.answered; load.answered < from + count; ) await wait(20);
-  }
-
-  async function rotateKeys(masters: Settings, ctx: Context, load: Load): Promise<void> {
-    for (const expected of [2, 3, 4]) {
-      const { version } = await command<{ version: number }>(masters, 'keys', 'rotate');
-      assert.equal(version, expected);
-      await answers(load, 10);
-    }
-    const { older_values } = await command<{ older_values: number }>(masters, 'keys', 'reseal');
-    assert.equal(older_values, 0);
-    await answers(load, 10);
-    const rows = await ctx.db.query<{ sealed: Buffer }>('select sealed from integration_secrets');
-    assert.deepEqual(new Set(rows.map(({ sealed }) => sealed.readUInt32BE(1))), new Set([4]));
-  }
-
-  /** A new secret, sealed by a process that has the newest key, is accepted by both; the old one dies at once. */
-  async function rotateSecrets(ctx: Context, gateways: Gateway[], shop: Shop, load: Load): Promise<void> {
-    const kept = await rotateSecret(ctx, COMMAND_LINE, shop.holderId, shop.id, 'api', 3_600);
-    await wait(KNOWN_MS);
-    const former = load.secretKey;
-    load.secretKey = kept.secret;
-    await answers(load, 10);
-    for (const { url } of gateways) assert.equal((await ask(url, shop, former)).status, 200, 'it is live for an hour');
-    // The senders use the newest secret before the one before it ends.
-    const next = await rotateSecret(ctx, COMMAND_LINE, shop.holderId, shop.id, 'api', 3_600);
-    await wait(KNOWN_MS);
-    load.secretKey = next.secret;
-    await answers(load, SENDERS * 2);
-    await ctx.db.query(
-      `update integration_secrets set expires_at = now() where integration_id = $1 and expires_at is not null`,
-      [shop.id],
-    );
-    await wait(KNOWN_MS);
-    for (const { url } of gateways)
-      for (const dead of [former, kept.secret]) {
-        const answer = await ask(url, shop, dead);
-        assert.deepEqual([answer.status, answer.code], [403, 'signature_mismatch']);
-      }
-  }
-
-  /** The documented steps: both keys to every process, one after the other; move the keys; then the new key alone. */
-  async function replaceMaster(gateways: Gateway[], load: Load): Promise<void> {
-    const both = { MASTER_KEY: newMaster, MASTER_KEY_PREVIOUS: oldMaster };
-    for (let count = gateways.length; count > 0; count--) await replaceFirst(gateways, both);
-    await answers(load, 10);
-    const moved = await command<{ versions: number }>(both, 'keys', 'rotate', '--master');
-    assert.equal(moved.versions, 5, 'versions 0 to 4');
-    const { version } = await command<{ version: number }>(both, 'keys', 'rotate');
-    assert.equal(version, 5);
-    await answers(load, 10);
-    await replaceFirst(gateways, { MASTER_KEY: newMaster });
-    await answers(load, 10);
-    const late = simbi(['serve'], settingsWith({ MASTER_KEY: oldMaster }));
-    const { code, stderr } = await late.ended;
-    assert.equal(code, 2);
-    assert.match(stderr, /encrypted with another master key\. Set MASTER_KEY/);
-  }
-
-  async function replaceFirst(gateways: Gateway[], masters: Settings): Promise<void> {
-    const next = await startGateway(masters);
-    const former = gateways.shift();
-    gateways.push(next);
-    if (former) await stopGateway(former);
-  }
 });
 
 describe('sealed values', () => {
@@ -247,7 +44,7 @@ describe('sealed values', () => {
   let ctx: Context;
 
   before(async () => {
-    const config = readConfig(settingsWith({ MASTER_KEY: newMaster }));
+    const config = readConfig(settingsWith({ MASTER_KEY: MASTER }));
     ctx = await createContext(config, database.url, createLogger('silent'));
     shops.push(await createShop(ctx, 'One'), await createShop(ctx, 'Two'));
   });
@@ -308,7 +105,7 @@ describe('sealed values', () => {
         sealed,
       ]);
     await insert('moved@example.org', ctx.vault.seal('text', 'second-factor:0'));
-    await command({ MASTER_KEY: newMaster }, 'keys', 'rotate');
+    await command({ MASTER_KEY: MASTER }, 'keys', 'rotate');
     const other = await createContext(ctx.config, database.url, createLogger('silent'));
     try {
       while ((await resealPass(other, SEALED_COLUMNS)) > 0);
@@ -324,7 +121,7 @@ describe('sealed values', () => {
 });
 
 describe('retiring', () => {
-  const masters = { MASTER_KEY: newMaster };
+  const masters = { MASTER_KEY: MASTER };
   const age = (ctx: Context) => ctx.db.query(`update vault_keys set created_at = created_at - interval '2 days'`);
 
   test('a version is retired when nothing stored needs it and its successor is a day old, and never before', async () => {
@@ -428,10 +225,10 @@ describe('a key service', () => {
   /** To a master key of this machine, and to the service again; each time the processes have both settings first. */
   async function moveAwayAndBack(service: Settings): Promise<void> {
     const { KEY_PROVIDER, ...rest } = service;
-    const away = { ...rest, MASTER_KEY: newMaster, KEY_PROVIDER_PREVIOUS: KEY_PROVIDER };
+    const away = { ...rest, MASTER_KEY: MASTER, KEY_PROVIDER_PREVIOUS: KEY_PROVIDER };
     assert.equal((await command<{ versions: number }>(away, 'keys', 'rotate', '--master')).versions, 3);
-    await command({ ...rest, MASTER_KEY: newMaster }, 'keys', 'list');
-    const back = { ...service, MASTER_KEY_PREVIOUS: newMaster };
+    await command({ ...rest, MASTER_KEY: MASTER }, 'keys', 'list');
+    const back = { ...service, MASTER_KEY_PREVIOUS: MASTER };
     assert.equal((await command<{ versions: number }>(back, 'keys', 'rotate', '--master')).versions, 3);
     await command(service, 'keys', 'list');
   }
