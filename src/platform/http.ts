@@ -24,6 +24,7 @@ import { Problem } from './errors.ts';
 import { sendCompressed } from './html.ts';
 import { createUuid, publicId } from './ids.ts';
 import { parseJsonBody } from './json-body.ts';
+import { createRoutineLog } from './log.ts';
 import { type Operations, whenAnswered } from './operations.ts';
 import { createPlaces } from './places.ts';
 import { type PlainService, servePlainRequests } from './plain-connections.ts';
@@ -246,12 +247,13 @@ function logRequests(app: HttpServer, ctx: Context): void {
     for (const listener of app.operations.listeners) listener(answered);
     done();
   });
+  const writeLine = createRoutineLog(ctx.log, 'request');
   whenAnswered(app, ({ id, method, ip, logged, route = 'unknown', status, ms }) => {
     ctx.metrics.requests.inc({ route, status });
     ctx.metrics.requestSeconds.observe({ route }, ms / 1000);
     const line = { request_id: id, method, route, status, ms: Math.round(ms * 10) / 10, address: ip, ...logged };
     if (status >= 500) ctx.log.warn(line, 'request');
-    else ctx.log.info(line, 'request');
+    else writeLine(line);
   });
 }
 

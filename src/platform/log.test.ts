@@ -5,7 +5,7 @@ import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { createLogger, openLogFile, openStandardLog } from './log.ts';
+import { createLogger, createRoutineLog, openLogFile, openStandardLog } from './log.ts';
 
 /** What a logger writes, line by line. */
 function logged(write: (log: ReturnType<typeof createLogger>) => void): Record<string, unknown>[] {
@@ -54,6 +54,22 @@ test('other members are written as they are, and numbers of phones are masked', 
     list: [1, { a: null }],
     msg: 'x',
   });
+});
+
+test('a routine line is the one that the logger writes, and follows its level', () => {
+  for (const base of [null, { process: 2 }])
+    for (const level of ['info', 'warn', 'silent']) {
+      const lines: string[] = [];
+      const log = createLogger(level, { write: (line) => void lines.push(line) }, base);
+      const write = createRoutineLog(log, 'request');
+      for (const line of [{}, { ms: 1.5, route: 'say "é"\n', client_id: undefined, status: 200 }]) {
+        log.info(line, 'request');
+        write(line);
+      }
+      assert.equal(lines.length, level === 'info' ? 4 : 0);
+      const shown = lines.map((line) => line.replace(/"time":"[^"]+"/, ''));
+      assert.deepEqual([shown[1], shown[3]], [shown[0], shown[2]]);
+    }
 });
 
 test('routine lines wait for each other, a warning is written at once with those before it', (t) => {

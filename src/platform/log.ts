@@ -61,6 +61,27 @@ export function createLogger(
   return destination ? pino(options, destination) : pino(options);
 }
 
+/** Texts and numbers of ours, none of them a secret. */
+export type RoutineLine = Readonly<Record<string, unknown>>;
+
+/**
+ * Writes `log.info(line, message)` at a third of its price. Every request has such a line, and pino looks at each of its members,
+ * because it may hold anything.
+ */
+export function createRoutineLog(log: Logger, message: string): (line: RoutineLine) => void {
+  const destination = (log as unknown as Record<symbol, DestinationStream>)[pino.symbols.streamSym];
+  const bindings = JSON.stringify(log.bindings()).slice(1, -1);
+  const start = '{"level":"info"';
+  const base = bindings === '' ? '' : `,${bindings}`;
+  const end = `,"msg":${JSON.stringify(message)}}\n`;
+  const timestamp = createTimestamp();
+  return (line) => {
+    if (!log.isLevelEnabled('info')) return;
+    const members = JSON.stringify(line).slice(1, -1);
+    destination?.write(`${start}${timestamp()}${base}${members === '' ? '' : `,${members}`}${end}`);
+  };
+}
+
 /** `,"time":"2026-03-02T09:00:00.000Z"`, made once a millisecond: many lines are written in one. */
 function createTimestamp(): () => string {
   let millis = -1;
