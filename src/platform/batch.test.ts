@@ -27,6 +27,34 @@ function createGate() {
 }
 
 describe('group commit', () => {
+  test('what waits is sent before the callers of the batch before go on', async () => {
+    const { runs, run } = createGate();
+    const sent: number[][] = [];
+    const batch = createBatch<number, number>({
+      concurrency: 1,
+      async run(items) {
+        // As a pool of connections: it hands one out in the next tick, after all that is ready now.
+        await new Promise<void>((resolve) => process.nextTick(resolve));
+        sent.push(items);
+        return run(items);
+      },
+    });
+    const first = batch.add(1);
+    await turn();
+    const second = batch.add(2);
+    let isIdle = false;
+    const idle = batch.idle().then(() => {
+      isIdle = true;
+    });
+    runs[0]?.commit();
+    assert.equal(await first, 10);
+    assert.deepEqual(sent, [[1], [2]]);
+    assert.equal(isIdle, false);
+    runs[1]?.commit();
+    assert.equal(await second, 20);
+    await idle;
+  });
+
   test('exactly the right calls settle, after their commit only, whatever fails', async () => {
     const kinds = fc.constantFrom('good', 'good', 'good', 'refused by the database');
     await fc.assert(

@@ -51,6 +51,8 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
   const enough = options.rest?.enough ?? maxItems;
   let waiting: PendingItem<Item, Result>[] = [];
   let running = 0;
+  /** Batches that are committed, and whose callers go on in a moment. */
+  let settling = 0;
   let scheduled = false;
   const rest = createRest(options.rest ?? null, Math.min(options.processes ?? 1, MOST_TIMES_LONGER), pump);
   let idleWaiters: (() => void)[] = [];
@@ -64,7 +66,7 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
       const results = await options.run(entries.map((entry) => entry.item));
       if (results.length !== entries.length)
         throw new Error(`batch returned ${results.length} results for ${entries.length} items`);
-      for (const [index, entry] of entries.entries()) entry.resolve(results[index] as Result);
+      settle(entries, results);
     } catch (error) {
       // One item that the database refuses must not fail the others: each is then written alone. Any other error
       // (connection, doubt about the commit) applies to all of them.
@@ -78,6 +80,33 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
     }
   }
 
+  /** What waits is sent first: the database works on it while these callers go on, and many of them take as long as a batch. */
+  function settle(entries: PendingItem<Item, Result>[], results: Result[]): void {
+    const resolveAll = () => {
+      for (const [index, entry] of entries.entries()) entry.resolve(results[index] as Result);
+    };
+    if (waiting.length === 0) {
+      resolveAll();
+      return;
+    }
+    settling++;
+    setImmediate(() => {
+      settling--;
+      resolveAll();
+      wakeIdle();
+    });
+  }
+
+  function isIdle(): boolean {
+    return running === 0 && settling === 0 && waiting.length === 0;
+  }
+
+  function wakeIdle(): void {
+    if (!isIdle()) return;
+    for (const wake of idleWaiters) wake();
+    idleWaiters = [];
+  }
+
   function pump(): void {
     scheduled = false;
     while (waiting.length > 0 && mayStart()) {
@@ -89,10 +118,7 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
       void commit(entries).finally(() => {
         running--;
         if (waiting.length > 0) pump();
-        else if (running === 0) {
-          for (const wake of idleWaiters) wake();
-          idleWaiters = [];
-        }
+        else wakeIdle();
       });
     }
   }
@@ -116,8 +142,7 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
         return value;
       });
     },
-    idle: () =>
-      running === 0 && waiting.length === 0 ? Promise.resolve() : new Promise((resolve) => idleWaiters.push(resolve)),
+    idle: () => (isIdle() ? Promise.resolve() : new Promise((resolve) => idleWaiters.push(resolve))),
   };
 }
 
