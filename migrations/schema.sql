@@ -2618,6 +2618,7 @@ create table transaction_retries (
 );
 comment on table transaction_retries is
   'A collection or payout that failed, and the new transaction or payment link that asks for the same again.';
+CREATE INDEX transaction_retries_by_link ON public.transaction_retries USING btree (holder_id, link_id) WHERE (link_id IS NOT NULL);
 CREATE UNIQUE INDEX transaction_retry_by_transaction ON public.transaction_retries USING btree (holder_id, transaction_id) WHERE (transaction_id IS NOT NULL);
 
 -- 0042_links_short_codes.sql

@@ -1,12 +1,12 @@
 // What became of the payment links that were made as retries of a transaction.
 
-import { findHolderLink, linkStatus } from '../links/links.ts';
+import { findLink, linkStatus } from '../links/links.ts';
 import type { FindLinkState } from '../payments/retries.ts';
 import type { HolderRequest } from './console-request.ts';
 
-export function linkStates({ ctx, holder }: HolderRequest): FindLinkState {
+export function linkStates({ ctx }: Pick<HolderRequest, 'ctx'>): FindLinkState {
   return async (tx, id) => {
-    const link = await findHolderLink(tx, holder.id, id);
+    const link = await findLink(tx, id);
     const state = link && linkStatus(link, ctx.clock.now());
     return state === 'active' ? 'open' : state === 'paid' ? 'paid' : 'closed';
   };

@@ -1,7 +1,7 @@
 // Payment links as rows: creates, finds, disables and describes them, and closes them when they are paid
 // or given back.
 
-import { type Actor, recordAudit } from '../holders/audit.ts';
+import { type Actor, recordAudit, recordAudits } from '../holders/audit.ts';
 import { type NewCase, openCases } from '../payments/cases.ts';
 import type { CollectionsHook, PaymentsContext } from '../payments/context.ts';
 import { refOf, type Transaction } from '../payments/transactions.ts';
@@ -249,23 +249,40 @@ const LINK_PAYMENTS = columns<LinkPayments>(2, {
   amount: 'bigint',
 });
 
-/** A payment succeeded after it had failed: the links that were made to ask for it again would collect it a second time. */
-async function disableRetryLinks(tx: Tx, paid: Transaction, at: Date): Promise<void> {
-  const ids = await listRetryLinks(tx, paid);
-  if (ids.length === 0) return;
-  const { holder_id: holderId } = paid;
+type LateLink = { id: string; disabled: boolean };
+const LATE_LINKS = columns<LateLink>(2, {
+  holder_id: ['bigint', (link) => holderOfUuid(link.id)],
+  id: 'uuid',
+  disabled: 'boolean',
+});
+
+/**
+ * Payments succeeded after they had failed: the links that were made to ask for them again would collect them a second time. Those that are
+ * being paid are only locked, in sorted order with the others, so that two batches over the same links cannot deadlock.
+ */
+async function disableRetryLinks(tx: Tx, late: Transaction[], beingPaid: ReadonlySet<string>, at: Date): Promise<void> {
+  const repeats = new Map<string, string>();
+  for (const paid of late) for (const id of await listRetryLinks(tx, paid)) repeats.set(id, refOf(paid));
+  if (repeats.size === 0) return;
+  const ids = new Set([...beingPaid, ...repeats.keys()]);
+  const links = Array.from(ids, (id) => ({ id, disabled: !beingPaid.has(id) }));
   const disabled = await tx.query<{ id: string }>(
-    `update payment_links set status = 'disabled', updated_at = $3
-     where holder_id = $1 and id = any($2::uuid[]) and status in ('active', 'expired') returning id`,
-    [holderId, ids, at],
+    `with late as (
+       select holder_id, id, input.disabled from ${LATE_LINKS.rows} join payment_links l using (holder_id, id)
+       order by holder_id, id for update of l
+     )
+     update payment_links l set status = 'disabled', updated_at = $1 from late
+     where l.holder_id = late.holder_id and l.id = late.id and late.disabled and l.status in ('active', 'expired') returning l.id`,
+    [at, ...LATE_LINKS.arrays(links)],
   );
-  const details = { paid: refOf(paid) };
-  for (const link of disabled)
-    await recordAudit(
-      tx,
-      { holderId, actor: OPERATOR, action: 'payment_link.disabled', subject: linkId(link), details },
-      at,
-    );
+  const entries = disabled.map(({ id }) => ({
+    holderId: holderOfUuid(id),
+    actor: OPERATOR,
+    action: 'payment_link.disabled' as const,
+    subject: linkId({ id }),
+    details: { paid: repeats.get(id) },
+  }));
+  await recordAudits(tx, entries, at);
 }
 
 /**
@@ -274,8 +291,8 @@ async function disableRetryLinks(tx: Tx, paid: Transaction, at: Date): Promise<v
  */
 export function settleLinks(ctx: Context): CollectionsHook {
   return async (tx, settled, at, late) => {
-    for (const paid of late) await disableRetryLinks(tx, paid, at);
     const byLink = groupByLink(settled);
+    await disableRetryLinks(tx, late, new Set(byLink.keys()), at);
     if (byLink.size === 0) return;
     // Locked in sorted order, so that two batches over the same links cannot deadlock.
     const links = await tx.query<{ id: string; reusable: boolean; paid_before: bigint }>(

@@ -6,8 +6,9 @@ import { differencesOf } from '../../test/books.ts';
 import { createTestContext } from '../../test/harness.ts';
 import { acceptCollection, CURRENCY, collectionOrder, silentRail, withPayments } from '../../test/payments.ts';
 import { createShop, type Shop } from '../../test/shop.ts';
+import { linkStates } from '../console/retry-links.ts';
 import { COMMAND_LINE } from '../holders/audit.ts';
-import { createLink, findLink, settleLinks } from '../links/links.ts';
+import { createLink, disableLink, findLink, linkId, type PaymentLink, settleLinks } from '../links/links.ts';
 import type { Observation } from '../rails/rail.ts';
 import { createPaymentEngine, type PaymentEngine } from './engine.ts';
 import { approvePayout, cancelPayout } from './order-decisions.ts';
@@ -18,6 +19,7 @@ import { orderPayouts } from './payouts.ts';
 import { RetryRefusedError, recordRetry, retryCollection } from './retries.ts';
 import { topUpSandbox } from './sandbox-top-up.ts';
 import { findTransaction, refOf, type Transaction } from './transactions.ts';
+import { lockTries, wasPaidByAnotherTry } from './tries.ts';
 
 const FAILED: Observation = { state: 'failed', failureCode: 'UNSPECIFIED', rawCode: '', message: '' };
 const PAID: Observation = { state: 'succeeded', receipt: null };
@@ -123,6 +125,116 @@ describe('a collection that was tried several times', () => {
     await assert.rejects(retry(first), wasRefused('open'));
     await apply(paying, FAILED);
     await retry(first);
+  });
+
+  describe('and whose payer paid by a link that asks for it again', () => {
+    const states = () => linkStates({ ctx });
+    const linkFor = (failed: Transaction) =>
+      createLink(
+        ctx,
+        { holderId: shop.holderId, integrationId: shop.id, defaultCallbackUrl: null },
+        { country_id: 11, currency: CURRENCY, amount: '1000' },
+        (tx, { id }) => recordRetry(tx, ctx, COMMAND_LINE, failed, { linkId: id }, states()),
+      );
+    const disable = ({ id }: PaymentLink) => disableLink(ctx, COMMAND_LINE, shop.holderId, id);
+    const statusesOf = (...links: PaymentLink[]) =>
+      Promise.all(links.map(async ({ id }) => (await findLink(ctx.db, id))?.status));
+    const retryWithLinks = (failed: Transaction) =>
+      retryCollection(ctx, engine, COMMAND_LINE, failed, { ...noLinks, findLinkState: states() });
+
+    async function payBy({ id }: PaymentLink): Promise<Transaction> {
+      const owner = { holderId: shop.holderId, integrationId: shop.id };
+      const made = await acceptCollection(ctx, engine, collectionOrder(owner, 'quiet', { linkId: id }));
+      await engine.idle();
+      return made;
+    }
+    async function disabledLinks(): Promise<string[]> {
+      const rows = await ctx.db.query<{ subject: string }>(
+        `select subject from audit_log where holder_id = $1 and action = 'payment_link.disabled' and actor = 'operator'`,
+        [shop.holderId],
+      );
+      return rows.map(({ subject }) => subject).toSorted();
+    }
+
+    beforeEach(() => {
+      ctx = { ...ctx, onCollectionsSettled: [settleLinks(ctx)] };
+    });
+
+    test('is not paid by a second link, once the payment by the first one succeeded late', async () => {
+      const first = await apply(await collect(), FAILED);
+      const one = await linkFor(first);
+      const paying = await apply(await payBy(one), FAILED);
+      await disable(one);
+      const two = await linkFor(first);
+      await apply(paying, PAID);
+      assert.deepEqual(await statusesOf(one, two), ['paid', 'disabled']);
+      assert.deepEqual(await disabledLinks(), [linkId(two)], 'the link that was paid was not disabled');
+    });
+
+    test('is not paid by any of its links, once the first try succeeded late', async () => {
+      const first = await apply(await collect(), FAILED);
+      const one = await linkFor(first);
+      await apply(await payBy(one), FAILED);
+      await disable(one);
+      const second = await apply(await retryWithLinks(first), FAILED);
+      const two = await linkFor(second);
+      await apply(first, PAID);
+      assert.deepEqual(await statusesOf(one, two), ['disabled', 'disabled']);
+      assert.deepEqual(await disabledLinks(), [linkId(two)]);
+    });
+
+    test('two of them that succeed late in one batch: both links are paid, the third is disabled', async () => {
+      const first = await apply(await collect(), FAILED);
+      const one = await linkFor(first);
+      const byOne = await apply(await payBy(one), FAILED);
+      await disable(one);
+      const two = await linkFor(first);
+      const byTwo = await apply(await payBy(two), FAILED);
+      await disable(two);
+      const three = await linkFor(byTwo);
+      await ctx.db.transaction((tx) =>
+        applyOutcomes(
+          tx,
+          ctx,
+          [byTwo, byOne].map(({ id }) => ({ transactionId: id, source: 'callback', observation: PAID, raw: '' })),
+        ),
+      );
+      assert.deepEqual(await statusesOf(one, two, three), ['paid', 'paid', 'disabled']);
+      assert.deepEqual(await disabledLinks(), [linkId(three)]);
+    });
+
+    test('is not asked for again, whichever try is repeated, while a link is open or after it was paid', async () => {
+      const first = await apply(await collect(), FAILED);
+      const one = await linkFor(first);
+      const paying = await apply(await payBy(one), FAILED);
+      for (const failed of [first, paying]) await assert.rejects(retryWithLinks(failed), wasRefused('open'));
+      await disable(one);
+      const second = await retryWithLinks(first);
+      await engine.idle();
+      await assert.rejects(retryWithLinks(paying), wasRefused('open'));
+      await apply(await apply(second, FAILED), PAID);
+      for (const failed of [first, paying]) await assert.rejects(retryWithLinks(failed), wasRefused('paid'));
+    });
+
+    test('is one of the tries that wait for each other', async () => {
+      const first = await apply(await collect(), FAILED);
+      const one = await linkFor(first);
+      const paying = await apply(await payBy(one), FAILED);
+      await disable(one);
+      const made = await Promise.allSettled([first, paying].map(retryWithLinks));
+      assert.deepEqual(made.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected']);
+      await ctx.db.transaction(async (tx) => {
+        const locked = await lockTries(tx, first);
+        assert.ok(locked.some(({ id }) => id === paying.id));
+        assert.deepEqual(
+          locked.map(({ id }) => id),
+          (await lockTries(tx, paying)).map(({ id }) => id),
+        );
+      });
+      await apply(paying, PAID);
+      assert.ok(await wasPaidByAnotherTry(ctx.db, first));
+      assert.ok(!(await wasPaidByAnotherTry(ctx.db, paying)));
+    });
   });
 
   test('two people who repeat different tries at once: one is asked for', async () => {

@@ -13,7 +13,7 @@ import type { PaymentsContext } from './context.ts';
 import type { PaymentEngine } from './engine.ts';
 import type { Status } from './states.ts';
 import { refOf, type Transaction } from './transactions.ts';
-import { type LockedTry, listTries, lockTries } from './tries.ts';
+import { type LockedTry, listRetryLinks, listTries, lockTries } from './tries.ts';
 
 /** Of one transaction. The database refuses more. */
 const MAX_RETRIES = 100;
@@ -143,11 +143,7 @@ export async function recordRetry(
   if (!known || !isRetryable(known)) throw new RetryRefusedError('not_failed');
   const earlier = await listRetriesOf(tx, failed.holder_id, failed.id);
   if (earlier.length >= MAX_RETRIES) throw new RetryRefusedError('too_many');
-  for (const { status, link_id: linkId } of await listTries(tx, failed)) {
-    const linkState = linkId === null ? null : await findLinkState(tx, linkId);
-    if (status === 'success' || linkState === 'paid') throw new RetryRefusedError('paid');
-    if (status === 'pending' || status === 'processing' || linkState === 'open') throw new RetryRefusedError('open');
-  }
+  await refuseUnlessEnded(tx, failed, findLinkState);
   if (await wasPaidSince(tx, known)) throw new RetryRefusedError('paid');
   const at = ctx.clock.now();
   const { transactionId, linkId } = { transactionId: null, linkId: null, ...target };
@@ -167,6 +163,18 @@ export async function recordRetry(
     },
     at,
   );
+}
+
+async function refuseUnlessEnded(
+  tx: Tx,
+  failed: Pick<Transaction, 'id' | 'holder_id'>,
+  findLinkState: FindLinkState,
+): Promise<void> {
+  const states: string[] = await listTries(tx, failed);
+  for (const linkId of await listRetryLinks(tx, failed)) states.push(await findLinkState(tx, linkId));
+  if (states.some((state) => state === 'paid' || state === 'success')) throw new RetryRefusedError('paid');
+  if (states.some((state) => state === 'open' || state === 'pending' || state === 'processing'))
+    throw new RetryRefusedError('open');
 }
 
 /** Whether a newer collection with the same reference and amount succeeded: the customer tried again without us. */
