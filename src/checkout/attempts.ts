@@ -3,6 +3,7 @@
 
 import { linkStatus, lockLink } from '../links/links.ts';
 import { readTransactions } from '../payments/transactions.ts';
+import type { Context } from '../platform/context.ts';
 import { type Reader, type Tx, violatedConstraint } from '../platform/db.ts';
 import { holderOfUuid } from '../platform/ids.ts';
 
@@ -20,7 +21,6 @@ export type NewAttempt = {
   attemptsSeen: number;
   msisdn: string;
   payer: { firstName: string; lastName: string; email: string };
-  at: Date;
 };
 
 /** Why no attempt was written. */
@@ -42,14 +42,15 @@ export class AttemptRefusedError extends Error {
 }
 
 /** Writes the attempt beside its collection, or throws an AttemptRefusedError. */
-export async function writeAttempt(tx: Tx, attempt: NewAttempt): Promise<void> {
-  const { link, formId, msisdn, payer, at } = attempt;
-  // From here on, the attempts of one link are made one after the other.
+export async function writeAttempt(tx: Tx, { clock }: Pick<Context, 'clock'>, attempt: NewAttempt): Promise<void> {
+  const { link, formId, msisdn, payer } = attempt;
+  // From here on, the attempts of one link are made one after the other. Who locked it before may have seen that it has expired.
   const locked = await lockLink(tx, link.id);
+  const at = clock.now();
   if (!locked || linkStatus(locked, at) !== 'active') throw new AttemptRefusedError({ kind: 'link_closed' });
   const same = await findAttemptByForm(tx, link.id, formId);
   if (same) throw new AttemptRefusedError({ kind: 'exists', transactionId: same });
-  if (!link.reusable) await endFailedAttempts(tx, attempt);
+  if (!link.reusable) await endFailedAttempts(tx, attempt, at);
   await tx
     .query(
       `insert into checkout_attempts
@@ -76,7 +77,7 @@ export async function writeAttempt(tx: Tx, attempt: NewAttempt): Promise<void> {
 }
 
 /** Makes room on a single-use link: failed attempts stop being live; one that is open or paid refuses the new one. */
-async function endFailedAttempts(tx: Tx, { link, attemptsSeen, at }: NewAttempt): Promise<void> {
+async function endFailedAttempts(tx: Tx, { link, attemptsSeen }: NewAttempt, at: Date): Promise<void> {
   const { attempts, count } = await findAttempts(tx, link.id);
   const recent = attempts.filter(({ createdAt }) => at.getTime() - createdAt.getTime() < TEN_MINUTES_MS);
   if (recent.length >= ATTEMPTS_PER_TEN_MINUTES) throw new AttemptRefusedError({ kind: 'link_limit' });

@@ -155,14 +155,13 @@ async function submit(
       linkId: link.id,
     });
     const { id } = await acceptWithin(ctx, engine, order, (tx, transaction) =>
-      writeAttempt(tx, {
+      writeAttempt(tx, ctx, {
         transactionId: transaction.id,
         link,
         formId: token.id,
         attemptsSeen: token.number,
         msisdn: payment.msisdn,
         payer: draft,
-        at: ctx.clock.now(),
       }),
     );
     return { kind: 'attempt', transactionId: id };

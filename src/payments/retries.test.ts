@@ -2,13 +2,16 @@
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { differencesOf } from '../../test/books.ts';
 import { createTestContext } from '../../test/harness.ts';
 import { acceptCollection, CURRENCY, collectionOrder, silentRail, withPayments } from '../../test/payments.ts';
 import { createShop, type Shop } from '../../test/shop.ts';
 import { linkStates } from '../console/retry-links.ts';
 import { COMMAND_LINE } from '../holders/audit.ts';
-import { createLink, disableLink, findLink, linkId, type PaymentLink, settleLinks } from '../links/links.ts';
+import { createLink, disableLink, findLink, linkId, lockLink, type PaymentLink, settleLinks } from '../links/links.ts';
+import { isoMicroseconds } from '../platform/clock.ts';
+import type { JsonObject } from '../platform/strict-json.ts';
 import type { Observation } from '../rails/rail.ts';
 import { createPaymentEngine, type PaymentEngine } from './engine.ts';
 import { approvePayout, cancelPayout } from './order-decisions.ts';
@@ -129,11 +132,11 @@ describe('a collection that was tried several times', () => {
 
   describe('and whose payer paid by a link that asks for it again', () => {
     const states = () => linkStates({ ctx });
-    const linkFor = (failed: Transaction) =>
+    const linkFor = (failed: Transaction, params: JsonObject = {}) =>
       createLink(
         ctx,
         { holderId: shop.holderId, integrationId: shop.id, defaultCallbackUrl: null },
-        { country_id: 11, currency: CURRENCY, amount: '1000' },
+        { country_id: 11, currency: CURRENCY, amount: '1000', ...params },
         (tx, { id }) => recordRetry(tx, ctx, COMMAND_LINE, failed, { linkId: id }, states()),
       );
     const disable = ({ id }: PaymentLink) => disableLink(ctx, COMMAND_LINE, shop.holderId, id);
@@ -214,6 +217,28 @@ describe('a collection that was tried several times', () => {
       await assert.rejects(retryWithLinks(paying), wasRefused('open'));
       await apply(await apply(second, FAILED), PAID);
       for (const failed of [first, paying]) await assert.rejects(retryWithLinks(failed), wasRefused('paid'));
+    });
+
+    test('is not asked for again while a payment through a link that has just expired is being written', async () => {
+      const first = await apply(await collect(), FAILED);
+      const one = await linkFor(first, { expires_at: isoMicroseconds(new Date(ctx.clock.millis() + 60_000)) });
+      base.clock.advance(60_000);
+      const asked = await ctx.db.transaction(async (tx) => {
+        await lockLink(tx, one.id);
+        let isDone = false;
+        const refusal = retryWithLinks(first).then(
+          () => assert.fail(),
+          (error: unknown) => error,
+        );
+        void refusal.finally(() => {
+          isDone = true;
+        });
+        const waits = 'select from pg_locks where not granted and transactionid = pg_current_xact_id()::xid';
+        while (!isDone && (await tx.query(waits)).length === 0) await setImmediate();
+        await payBy(one);
+        return { refusal };
+      });
+      assert.ok(wasRefused('open')(await asked.refusal));
     });
 
     test('is one of the tries that wait for each other', async () => {

@@ -127,7 +127,7 @@ async function integrationOf(reader: Reader, { holder_id: holderId, integration_
 
 type RetryTarget = { transactionId: string } | { linkId: string };
 
-/** What became of an earlier retry that is a payment link. Only the module of links knows. */
+/** What became of an earlier retry that is a payment link, and locks it. Only the module of links knows. */
 export type FindLinkState = (tx: Tx, linkId: string) => Promise<'open' | 'paid' | 'closed'>;
 
 /** Links a new transaction or payment link to the one that it repeats. */
@@ -165,13 +165,18 @@ export async function recordRetry(
   );
 }
 
+/**
+ * The links first: each is locked, so a payment that was being made through one that has just expired is known after it. Sorted, as
+ * outcomes lock them.
+ */
 async function refuseUnlessEnded(
   tx: Tx,
   failed: Pick<Transaction, 'id' | 'holder_id'>,
   findLinkState: FindLinkState,
 ): Promise<void> {
-  const states: string[] = await listTries(tx, failed);
+  const states: string[] = [];
   for (const linkId of await listRetryLinks(tx, failed)) states.push(await findLinkState(tx, linkId));
+  states.push(...(await listTries(tx, failed)));
   if (states.some((state) => state === 'paid' || state === 'success')) throw new RetryRefusedError('paid');
   if (states.some((state) => state === 'open' || state === 'pending' || state === 'processing'))
     throw new RetryRefusedError('open');
