@@ -291,7 +291,8 @@ describe('a retry', () => {
     await gateway.ctx.ownerDb.query('update transactions set link_id = $1 where id = $2', [link.id, idFromRef(failed)]);
     const page = await pageOf(failed);
     assert.match(page, /class="button" href="\/console\/links\/pl_\w+"/);
-    assert.equal((await owner.post(`/console/transactions/${failed}/retry`)).status, 400);
+    for (const way of ['retry', 'retry-link'])
+      assert.equal((await owner.post(`/console/transactions/${failed}/${way}`)).status, 400, way);
   });
 
   test('by a payment link where there is no prompt; a second link only when the first is closed', async () => {

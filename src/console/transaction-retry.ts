@@ -69,8 +69,7 @@ async function retryPrompt(request: HolderRequest): Promise<FastifyReply> {
   const { ctx, services, actor, holder } = request;
   const failed = await requireTransaction(request);
   const once = fieldOf(request, 'once', 40);
-  // A payment of a link is retried on the link, which knows whether it was paid meanwhile.
-  if (failed.link_id !== null) throw refusal(request, new RetryRefusedError('no_prompt'));
+  refuseOnLink(request, failed);
   try {
     const made = await retryCollection(ctx, services.payments.engine, actor, failed, {
       findLinkState: linkStates(request),
@@ -80,6 +79,11 @@ async function retryPrompt(request: HolderRequest): Promise<FastifyReply> {
   } catch (error) {
     return answerFailure(request, failed, error);
   }
+}
+
+/** A payment of a link is retried on the link, which knows whether it was paid meanwhile. */
+function refuseOnLink(request: HolderRequest, { link_id: linkId }: Transaction): void {
+  if (linkId !== null) throw refusal(request, new RetryRefusedError('no_prompt'));
 }
 
 function answerFailure(request: HolderRequest, failed: Transaction, error: unknown): FastifyReply {
@@ -97,6 +101,7 @@ async function retryByLink(request: HolderRequest): Promise<FastifyReply> {
   const { ctx, actor, holder } = request;
   const failed = await requireTransaction(request);
   if (failed.direction !== 'collection') throw refusal(request, new RetryRefusedError('not_failed'));
+  refuseOnLink(request, failed);
   const owner = { holderId: holder.id, integrationId: failed.integration_id, defaultCallbackUrl: failed.callback_url };
   try {
     const link = await createLink(ctx, owner, linkParams(failed), (tx, { id }) =>
