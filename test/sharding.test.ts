@@ -31,7 +31,7 @@ const DISTRIBUTED = new Set([...readKinds()].filter(([, { kind }]) => kind === '
 
 /** What looks for work of any holder: it reads every server, and locks nothing. */
 const LOOKS_FOR_WORK = [
-  /^select holder_id, transaction_id, kind as was, due_at::text from payment_jobs /,
+  /^select holder_id, transaction_id, kind as was, due_at::text, .* as was_put_off from payment_jobs /,
   /^select holder_id, transaction_id, due_at::text from operator_hints /,
   /^select holder_id, event_id, origin, due_at::text, probe, failing, place from \( select .* from callback_deliveries /,
   /^update callback_deliveries set leased = false where leased and due_at <= /,

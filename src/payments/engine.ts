@@ -25,7 +25,7 @@ import { waitsForPeople } from './refund-orders.ts';
 import { isFinal, type Outcome } from './states.ts';
 import { refOf, type Transaction } from './transactions.ts';
 import { wasPaidByAnotherTry } from './tries.ts';
-import { reportUnsent } from './unsent-submits.ts';
+import { endOvertaken, reportUnsent } from './unsent-submits.ts';
 import { expireVerification, sendVerificationToken } from './verification.ts';
 import { createWorkQueue, type Work } from './work-queue.ts';
 
@@ -279,6 +279,11 @@ async function checkAndSubmit(
   }
   if (reason) {
     await holdPayout(ctx, transaction, { reason, isWatched, submittedAt });
+    return false;
+  }
+  // Only what had to wait is asked about: a try that is sent at once was compared with the others when it was ordered.
+  if (work.wasPutOff && transaction.direction === 'collection' && (await isOvertaken(ctx, transaction))) {
+    if (transaction.status === 'pending') await endOvertaken(ctx, transaction, submittedAt);
     return false;
   }
   // A turn comes well within the lease, but the call after it might not.

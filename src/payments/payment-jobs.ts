@@ -24,23 +24,33 @@ export type ClaimedJob = {
   submittedAt: Date | null;
   /** Restored from a backup: what it knows of the transaction may be long past. */
   isRestored?: boolean;
+  /** It was claimed before, and nothing was sent: much may have happened since it was ordered. */
+  wasPutOff?: boolean;
 };
 
 /** `found`: how many were due, also those that another process claimed at the same moment. */
 type Claim = { found: number; claimed: ClaimedRow[] };
-type ClaimedRow = { transaction_id: string; was: JobKind; submitted_at: Date | null; is_restored: boolean };
+type ClaimedRow = {
+  transaction_id: string;
+  was: JobKind;
+  was_put_off: boolean;
+  submitted_at: Date | null;
+  is_restored: boolean;
+};
+/** A submit that was claimed before has the date of it. */
+const PUT_OFF = `kind = 'submit' and submitted_at is not null as was_put_off`;
 
 const CLAIM = {
   name: 'claim_payment_jobs',
   text: `with due as (
-           select ctid as place, kind as was from payment_jobs where due_at <= $1 and due_at > $4
+           select ctid as place, kind as was, ${PUT_OFF} from payment_jobs where due_at <= $1 and due_at > $4
            order by due_at limit $2 for update skip locked
          )
          update payment_jobs j
          set due_at = $3, kind = case when due.was = 'submit' then 'query' else due.was end,
              submitted_at = case when due.was = 'submit' then $1 else j.submitted_at end
          from due where j.ctid = due.place
-         returning j.transaction_id, due.was, j.submitted_at, j.resume is not null as is_restored`,
+         returning j.transaction_id, due.was, due.was_put_off, j.submitted_at, j.resume is not null as is_restored`,
 };
 
 async function claimRows(ctx: PaymentsContext, now: Date, from: DueFrom, limit: number): Promise<Claim> {
@@ -48,8 +58,14 @@ async function claimRows(ctx: PaymentsContext, now: Date, from: DueFrom, limit: 
   return { found: claimed.length, claimed };
 }
 
-type DueRow = { holder_id: bigint; transaction_id: string; was: JobKind; due_at: string };
-const DUE = columns<DueRow>(3, { holder_id: 'bigint', transaction_id: 'uuid', was: 'text', due_at: 'timestamptz' });
+type DueRow = { holder_id: bigint; transaction_id: string; was: JobKind; due_at: string; was_put_off: boolean };
+const DUE = columns<DueRow>(3, {
+  holder_id: 'bigint',
+  transaction_id: 'uuid',
+  was: 'text',
+  due_at: 'timestamptz',
+  was_put_off: 'boolean',
+});
 
 /**
  * The same where the jobs are on several servers, which cannot be locked by one statement. Two processes may find the same job:
@@ -57,7 +73,7 @@ const DUE = columns<DueRow>(3, { holder_id: 'bigint', transaction_id: 'uuid', wa
  */
 async function claimOnServers(ctx: PaymentsContext, now: Date, from: DueFrom, limit: number): Promise<Claim> {
   const due = await ctx.db.query<DueRow>(
-    `select holder_id, transaction_id, kind as was, due_at::text from payment_jobs where due_at <= $1 and due_at > $3
+    `select holder_id, transaction_id, kind as was, due_at::text, ${PUT_OFF} from payment_jobs where due_at <= $1 and due_at > $3
      order by payment_jobs.due_at limit $2`,
     [now, limit, from],
   );
@@ -69,7 +85,7 @@ async function claimOnServers(ctx: PaymentsContext, now: Date, from: DueFrom, li
      from ${DUE.rows}
      where j.holder_id = input.holder_id and j.transaction_id = input.transaction_id
        and j.due_at = input.due_at and j.kind = input.was
-     returning j.transaction_id, input.was, j.submitted_at, j.resume is not null as is_restored`,
+     returning j.transaction_id, input.was, input.was_put_off, j.submitted_at, j.resume is not null as is_restored`,
     [now, new Date(now.getTime() + LEASE_MS), ...DUE.arrays(due)],
   );
   return { found: due.length, claimed };
@@ -97,9 +113,9 @@ export async function claimDue(ctx: PaymentsContext, limit: number): Promise<Cla
     throw error;
   });
   const byId = new Map(rows.map((row) => [row.id, row]));
-  return claimed.flatMap(({ transaction_id, was, submitted_at: submittedAt, is_restored: isRestored }) => {
+  return claimed.flatMap(({ transaction_id, was, was_put_off, submitted_at: submittedAt, is_restored: isRestored }) => {
     const transaction = byId.get(transaction_id);
-    return transaction ? [{ kind: was, transaction, submittedAt, isRestored }] : [];
+    return transaction ? [{ kind: was, transaction, submittedAt, isRestored, wasPutOff: was_put_off }] : [];
   });
 }
 

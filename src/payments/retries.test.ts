@@ -5,7 +5,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { differencesOf } from '../../test/books.ts';
 import { createTestContext } from '../../test/harness.ts';
-import { acceptCollection, CURRENCY, collectionOrder, silentRail, withPayments } from '../../test/payments.ts';
+import { acceptCollection, CURRENCY, collectionOrder, METHOD, silentRail, withPayments } from '../../test/payments.ts';
 import { createShop, type Shop } from '../../test/shop.ts';
 import { linkStates } from '../console/retry-links.ts';
 import { COMMAND_LINE } from '../holders/audit.ts';
@@ -31,7 +31,7 @@ let base: Awaited<ReturnType<typeof createTestContext>>;
 let ctx: ReturnType<typeof withPayments<typeof base>>;
 let engine: PaymentEngine;
 let shop: Shop;
-/** The references of the payouts that the operator was sent. */
+/** The references of what the operator was sent. */
 let sent: string[];
 
 before(async () => {
@@ -41,11 +41,11 @@ beforeEach(async () => {
   await base.db.query(`update payment_jobs set due_at = 'infinity'`);
   sent = [];
   const silence = { observation: { state: 'unknown', reason: 'no answer' }, raw: '' } as const;
-  const payout = async ({ reference }: { reference: string }) => {
+  const note = async ({ reference }: { reference: string }) => {
     sent.push(reference);
     return silence;
   };
-  ctx = withPayments(base, silentRail({ payout }));
+  ctx = withPayments(base, silentRail({ payout: note, collect: note }));
   engine = createPaymentEngine(ctx);
   shop = await createShop(ctx);
 });
@@ -259,6 +259,40 @@ describe('a collection that was tried several times', () => {
       await apply(paying, PAID);
       assert.ok(await wasPaidByAnotherTry(ctx.db, first));
       assert.ok(!(await wasPaidByAnotherTry(ctx.db, paying)));
+    });
+  });
+
+  describe('while its operator does not answer', () => {
+    /** It stops answering when the retry is written. */
+    async function within(): Promise<void> {
+      for (let call = 1; call <= 5; call++) ctx.rails.health.record('quiet', METHOD, 'unknown', 1);
+    }
+    async function retryHeldBack(failed: Transaction): Promise<Transaction> {
+      const made = await retryCollection(ctx, engine, COMMAND_LINE, failed, { ...noLinks, within });
+      await engine.idle();
+      assert.ok(!sent.includes(refOf(made)));
+      return made;
+    }
+    async function sendDue(): Promise<void> {
+      base.clock.advance(10_000);
+      await engine.pass();
+      await engine.idle();
+    }
+    const statusOf = async ({ id }: Transaction) => (await findTransaction(ctx.db, shop.holderId, id))?.status;
+
+    test('its retry is sent later, unless the first try succeeded meanwhile', async () => {
+      const first = await apply(await collect(), FAILED);
+      const overtaken = await retryHeldBack(first);
+      await apply(first, PAID);
+      await sendDue();
+      ctx.rails.health.record('quiet', METHOD, 'succeeded', 1);
+      const repeated = await retryHeldBack(await apply(await collect(), FAILED));
+      await sendDue();
+      assert.ok(sent.includes(refOf(repeated)));
+      assert.ok(!sent.includes(refOf(overtaken)), 'its payer is not asked');
+      assert.deepEqual(await Promise.all([repeated, overtaken].map(statusOf)), ['processing', 'failed']);
+      const jobs = 'select from payment_jobs where holder_id = $1 and transaction_id = $2';
+      assert.deepEqual(await ctx.db.query(jobs, [shop.holderId, overtaken.id]), []);
     });
   });
 
