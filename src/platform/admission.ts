@@ -206,9 +206,13 @@ export function limitWorkInFlight(
   };
 }
 
-/** One more request was refused because too many are in flight. */
-export function overloaded({ metrics }: Context): Problem {
+/** One more request is refused because too many are in flight. */
+export function noteOverload({ metrics }: Context): void {
   metrics.shed.inc();
+}
+
+export function overloaded(ctx: Context): Problem {
+  noteOverload(ctx);
   return new Problem('overloaded', { retryAfterSeconds: 1 });
 }
 
@@ -249,7 +253,7 @@ export function refuseQuickly(
   const { message, status, code } = new Problem('overloaded');
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     if (!QUICK_PATHS.test(request.url ?? '') || !places.isFull(callers.of(request.socket))) return false;
-    ctx.metrics.shed.inc();
+    noteOverload(ctx);
     ctx.metrics.refusals.inc({ code });
     const id = publicId('req', createUuid(ctx.clock.millis()));
     const body = JSON.stringify({ success: false, message, code, request_id: id });

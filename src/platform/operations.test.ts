@@ -192,6 +192,12 @@ describe('limits of plain requests', () => {
       assert.deepEqual([refused.status, refused.body.code], [503, 'overloaded']);
       assert.equal(refused.headers['retry-after'], '1');
       assert.match(String(refused.headers.link), /\/docs\/errors\/overloaded>; rel="help"$/);
+      assert.match(String(refused.headers['x-request-id']), /^req_\w{26}$/);
+      assert.deepEqual(Object.keys(refused.body), ['success', 'message', 'code', 'request_id']);
+      assert.equal(refused.body.request_id, refused.headers['x-request-id']);
+      const ofBalance = await ask(opened, { path: '/api/v3/balance' });
+      assert.deepEqual([ofBalance.status, ofBalance.body.success, ofBalance.body.data], [503, 'false', []]);
+      assert.equal((await opened.ctx.metrics.shed.get()).values[0]?.value, 2);
       opened.letGo();
       for (const answer of await Promise.all(held)) assert.equal(answer.status, 200);
       assert.equal((await ask(opened, {})).status, 200);

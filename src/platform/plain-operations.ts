@@ -3,11 +3,11 @@
 
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { addressShareOf, type CallerAdmission, overloaded } from './admission.ts';
+import { addressShareOf, type CallerAdmission, noteOverload, overloaded } from './admission.ts';
 import { systemClock } from './clock.ts';
 import { type Commits, trackCommits } from './commit-tracking.ts';
 import type { Context } from './context.ts';
-import type { Problem } from './errors.ts';
+import { Problem } from './errors.ts';
 import { createUuid, publicId } from './ids.ts';
 import { parseJsonBody } from './json-body.ts';
 import type { Operation, OperationReply, OperationRequest, Operations } from './operations.ts';
@@ -31,6 +31,7 @@ export type PlainParts = {
 
 /** No header is there twice, so nobody has to read them apart. */
 const RAW = { rawHeaders: [] };
+const ID_GOES_HERE = 'request id';
 /** So a text has as many bytes as characters, and no value begins a header of its own. */
 const UNSAFE_VALUE = /[^\t\x20-\x7e]/;
 
@@ -85,17 +86,17 @@ type Answer = { readonly status: number; readonly body: string };
 export function createPlainService(ctx: Context, parts: PlainParts): PlainService {
   const { operations, places, callers, refuseAddress } = parts;
   const send = createSender(parts);
+  const refuseQuickly = createQuickRefusal(ctx, parts);
 
   function serve(request: PlainRequest, peer: Peer): void {
     const operation = operations.byPath.get(request.path);
     if (!operation) throw new Error(`nothing is served at ${request.path}`);
     const id = publicId('req', createUuid(ctx.clock.millis()));
-    const call = new PlainCall(parts, id, operation, request, peer);
     if (places.isFull(callers.of(peer.socket))) {
-      // The cheapest refusal: before a body is read or a line logged.
-      send(call, refusalOf(ctx, call, overloaded(ctx)));
+      refuseQuickly(id, operation, peer);
       return;
     }
+    const call = new PlainCall(parts, id, operation, request, peer);
     const refusal = refuseAddress(call.ip) ?? readBody(ctx, call, request.body);
     if (refusal) refuse(call, refusal);
     else places.enter(addressShareOf(call), (place) => enter(call, place));
@@ -159,18 +160,48 @@ function refusalOf(ctx: Context, call: PlainCall, problem: Problem): Answer {
 }
 
 /** Writes an answer as Node would, in one piece. */
-function createSender({ common, keepAliveMs }: PlainParts): (call: PlainCall, answer: Answer) => void {
+function createSender(parts: PlainParts): (call: PlainCall, answer: Answer) => void {
+  const endOfHead = createEndOfHead(parts);
+  return ({ id, peer, reply }, { status, body }) => {
+    const bytes = Buffer.byteLength(body);
+    const head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\nx-request-id: ${id}\r\n${linesOf(reply.added)}`;
+    peer.answer(`${head}${endOfHead(bytes, peer)}${body}`, bytes === body.length ? 'latin1' : 'utf8');
+  };
+}
+
+/**
+ * The cheapest refusal: before a body is read or a line logged, and nothing of it is made anew but its id. With ten times the
+ * requests that the gateway can serve, refusing must leave most of the processor to those that are served.
+ */
+function createQuickRefusal(ctx: Context, parts: PlainParts): (id: string, operation: Operation, peer: Peer) => void {
+  const problem = new Problem('overloaded', { retryAfterSeconds: 1 });
+  const headers = linesOf({ ...problemHeaders(problem), Link: helpLink(ctx, problem.code) });
+  const status = `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status] ?? ''}\r\nx-request-id: `;
+  const endOfHead = createEndOfHead(parts);
+  const bodies = new Map<Operation, readonly string[]>();
+  const bodyOf = (operation: Operation) => {
+    const parted =
+      bodies.get(operation) ??
+      JSON.stringify(problemBody(problem, ID_GOES_HERE, operation.problemBody)).split(ID_GOES_HERE);
+    bodies.set(operation, parted);
+    return parted;
+  };
+  return (id, operation, peer) => {
+    noteOverload(ctx);
+    ctx.metrics.refusals.inc({ code: problem.code });
+    const [before = '', after = ''] = bodyOf(operation);
+    const end = endOfHead(before.length + id.length + after.length, peer);
+    peer.answer(`${status}${id}\r\n${headers}${end}${before}${id}${after}`, 'latin1');
+  };
+}
+
+/** The headers that every answer has, and the empty line. */
+function createEndOfHead({ common, keepAliveMs }: PlainParts): (bytes: number, peer: Peer) => string {
   const always = `${linesOf(common)}content-type: application/json; charset=utf-8\r\n`;
   const lasting = `connection: keep-alive\r\nkeep-alive: timeout=${keepAliveMs / 1000}\r\n\r\n`;
   const ending = 'connection: close\r\n\r\n';
   const dateLine = createDateLine();
-  return ({ id, peer, reply }, { status, body }) => {
-    const bytes = Buffer.byteLength(body);
-    const text =
-      `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\nx-request-id: ${id}\r\n${linesOf(reply.added)}${always}` +
-      `content-length: ${bytes}\r\n${dateLine()}${peer.lasts() ? lasting : ending}${body}`;
-    peer.answer(text, bytes === body.length ? 'latin1' : 'utf8');
-  };
+  return (bytes, peer) => `${always}content-length: ${bytes}\r\n${dateLine()}${peer.lasts() ? lasting : ending}`;
 }
 
 function linesOf(headers: Readonly<Record<string, string>>): string {
