@@ -1,6 +1,6 @@
 // Accepting payments: one process that only answers requests (`ROLE=api`). Acknowledged means committed.
 
-import type { Baselines } from './baselines.ts';
+import { type Baselines, startBaseline } from './baselines.ts';
 import { cpuMs, treeCpuMs } from './gateway-process.ts';
 import { type LoadResult, percentile, runLoad, signRequests } from './load.ts';
 import { ratio, say } from './measures.ts';
@@ -9,45 +9,80 @@ import { acceptParams, type Bench, COLLECTIONS, CONNECTIONS, PORT } from './part
 const OVERLOAD_CONNECTIONS = 1_500;
 const ALONE = 1_000;
 
-/** Accepts a second. */
+const ROUNDS = 5;
+
+/** Accepts a second: the median of some rounds, in turns with H, because a machine that others use too changes from minute to minute. */
 export async function measureAccepts(bench: Bench, baselines: Baselines): Promise<number> {
   const { measures, payments } = bench;
-  say('warming up');
-  // As many as H gets before it is measured.
-  await acceptAll(bench, payments);
-  say(`accepting ${payments} payments with one API process`);
+  const h = await startBaseline('');
+  try {
+    say('warming up');
+    await h.offer(payments);
+    await acceptAll(bench, payments);
+    const each = Math.floor(payments / ROUNDS);
+    say(`accepting ${payments} payments with one API process, in turns with H`);
+    const rounds = [];
+    for (let round = 0; round < ROUNDS; round++)
+      rounds.push({ ...(await acceptRound(bench, each)), h: await h.offer(each) });
+    const accepts = median(rounds.map(({ rate }) => rate));
+    const ratios = rounds.map(({ rate, h: other }) => rate / other);
+    const spread = `${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)} in ${ROUNDS} rounds`;
+    measures.add({ name: 'durable accepts, one API process', value: accepts, unit: '/s' });
+    measures.add({
+      name: 'durable accepts ÷ H',
+      value: median(ratios),
+      unit: '',
+      floor: '0.6',
+      goal: '0.9',
+      note: `in turns with H: ${median(rounds.map((round) => round.h)).toFixed(0)}/s; ${spread}`,
+    });
+    measures.add({
+      name: 'durable accepts ÷ P1',
+      value: ratio(accepts, baselines.p1),
+      unit: '',
+      floor: '0.5',
+      goal: '0.7',
+    });
+    measures.add({
+      name: 'accept: core-ms of Node',
+      value: median(rounds.map(({ nodeMs }) => nodeMs)),
+      unit: 'ms',
+      goal: '0.20',
+    });
+    measures.add({
+      name: 'accept: core-ms of PostgreSQL',
+      value: median(rounds.map(({ postgresMs }) => postgresMs)),
+      unit: 'ms',
+      goal: '0.09',
+    });
+    measures.add({
+      name: `accept p99, ${CONNECTIONS} connections`,
+      value: median(rounds.map(({ p99 }) => p99)),
+      unit: 'ms',
+      goal: '25',
+    });
+    return accepts;
+  } finally {
+    await h.stop();
+  }
+}
+
+async function acceptRound(bench: Bench, count: number) {
   const [nodeMs, postgresMs] = [cpuMs(bench.gateway.pid), treeCpuMs(bench.postgresPid)];
-  const load = await acceptAll(bench, payments);
-  const perAccept = (milliseconds: number) => milliseconds / payments;
-  const accepts = load.accepted / load.seconds;
-  measures.add({ name: 'durable accepts, one API process', value: accepts, unit: '/s' });
-  measures.add({ name: 'durable accepts ÷ H', value: accepts / baselines.h, unit: '', floor: '0.6', goal: '0.9' });
-  measures.add({
-    name: 'durable accepts ÷ P1',
-    value: ratio(accepts, baselines.p1),
-    unit: '',
-    floor: '0.5',
-    goal: '0.7',
-  });
-  measures.add({
-    name: 'accept: core-ms of Node',
-    value: perAccept(cpuMs(bench.gateway.pid) - nodeMs),
-    unit: 'ms',
-    goal: '0.20',
-  });
-  measures.add({
-    name: 'accept: core-ms of PostgreSQL',
-    value: perAccept(treeCpuMs(bench.postgresPid) - postgresMs),
-    unit: 'ms',
-    goal: '0.09',
-  });
-  measures.add({
-    name: `accept p99, ${CONNECTIONS} connections`,
-    value: percentile(load.latencies, 0.99),
-    unit: 'ms',
-    goal: '25',
-  });
-  return accepts;
+  const load = await acceptAll(bench, count);
+  return {
+    rate: load.accepted / load.seconds,
+    nodeMs: (cpuMs(bench.gateway.pid) - nodeMs) / count,
+    postgresMs: (treeCpuMs(bench.postgresPid) - postgresMs) / count,
+    p99: percentile(load.latencies, 0.99),
+  };
+}
+
+function median(values: readonly number[]): number {
+  return percentile(
+    [...values].sort((left, right) => left - right),
+    0.5,
+  );
 }
 
 async function acceptAll(bench: Bench, count: number): Promise<LoadResult> {
@@ -56,7 +91,7 @@ async function acceptAll(bench: Bench, count: number): Promise<LoadResult> {
   return load;
 }
 
-type Offer = { count: number; connections: number; rate: number | null; maxSeconds: number };
+type Offer = { count: number; connections: number; rate: number | null; maxSeconds: number; isOverload?: true };
 
 function offerAccepts({ merchants }: Bench, { count, ...offer }: Offer): Promise<LoadResult> {
   return runLoad({
@@ -90,6 +125,7 @@ export async function measureOverload(bench: Bench, accepts: number, times: numb
     connections: OVERLOAD_CONNECTIONS,
     rate,
     maxSeconds: seconds + 2,
+    isOverload: true,
   });
   bench.measures.add({
     name: `offered ${times} times the maximum: goodput ÷ maximum`,
@@ -101,7 +137,7 @@ export async function measureOverload(bench: Bench, accepts: number, times: numb
   });
   bench.measures.add({
     name: `offered ${times} times the maximum: a refusal, p50`,
-    value: load.refused === 0 ? null : percentile(load.refusalLatencies, 0.5),
+    value: load.refusalLatencies.length === 0 ? null : percentile(load.refusalLatencies, 0.5),
     unit: 'ms',
     goal: '20',
     note: 'from the moment it was due, so the queue of the generator is part of it',

@@ -38,34 +38,49 @@ async function measureServer(
   name: string,
   url: string,
 ): Promise<number> {
-  const child = fork(join(root, 'bench/baseline-http.ts'), [url], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const server = await startBaseline(url);
   try {
-    const { port } = await firstMessage<{ port: number }>(child);
-    const client = { clientId: 'client_bench', title: 'Bench', secretKey: 'bench-secret' };
-    const offer = async () => {
-      const requests = signRequests([client], payments, '/accept', acceptParams);
+    await server.offer(payments);
+    const [nodeMs, postgresMs] = [cpuMs(server.pid), treeCpuMs(postgresPid)];
+    const rate = await server.offer(payments);
+    const spent = (cpuMs(server.pid) - nodeMs) / payments;
+    const inDatabase = url === '' ? '' : ` + ${((treeCpuMs(postgresPid) - postgresMs) / payments).toFixed(3)}`;
+    measures.add({ name, value: rate, unit: '/s', note: `${spent.toFixed(3)}${inDatabase} core-ms` });
+    return rate;
+  } finally {
+    await server.stop();
+  }
+}
+
+export type BaselineServer = {
+  readonly pid: number;
+  /** Requests a second. */
+  offer(count: number): Promise<number>;
+  stop(): Promise<void>;
+};
+
+/** H, or with the address of a database the naive gateway. */
+export async function startBaseline(url: string): Promise<BaselineServer> {
+  const child = fork(join(root, 'bench/baseline-http.ts'), [url], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const { port } = await firstMessage<{ port: number }>(child);
+  const client = { clientId: 'client_bench', title: 'Bench', secretKey: 'bench-secret' };
+  return {
+    pid: child.pid ?? 0,
+    async offer(count) {
       const load = await runLoad({
         host: '127.0.0.1',
         port,
         path: '/accept',
         connections: CONNECTIONS,
         rate: null,
-        requests,
+        requests: signRequests([client], count, '/accept', acceptParams),
         maxSeconds: 60,
       });
-      if (load.accepted !== payments) throw new Error('the baseline server refused requests');
+      if (load.accepted !== count) throw new Error('the baseline server refused requests');
       return load.accepted / load.seconds;
-    };
-    await offer();
-    const [nodeMs, postgresMs] = [cpuMs(child.pid ?? 0), treeCpuMs(postgresPid)];
-    const rate = await offer();
-    const spent = (cpuMs(child.pid ?? 0) - nodeMs) / payments;
-    const inDatabase = url === '' ? '' : ` + ${((treeCpuMs(postgresPid) - postgresMs) / payments).toFixed(3)}`;
-    measures.add({ name, value: rate, unit: '/s', note: `${spent.toFixed(3)}${inDatabase} core-ms` });
-    return rate;
-  } finally {
-    await stopProcess(child);
-  }
+    },
+    stop: () => stopProcess(child),
+  };
 }
 
 /** The tables of the gateway, with rows for pgbench. */

@@ -1,7 +1,7 @@
 // The generator: signed requests over raw keep-alive sockets. Bodies are signed before the clock starts, so what is
 // measured is the server. Closed loop: each socket sends the next request when it has its answer. Open loop: requests
 // leave on a schedule, and latency counts from the scheduled moment, so a stall is seen by everyone who waits behind it.
-// Closed loops are left to wrk where it is installed (wrk.ts).
+// Closed loops and overload are left to wrk where it is installed (wrk.ts).
 
 import { createHmac } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
@@ -17,6 +17,8 @@ export type LoadPlan = {
   connections: number;
   /** Requests a second; null: closed loop, as fast as answers come. */
   rate: number | null;
+  /** More than the server can do: how many of them it does is asked, not how long each waits. */
+  isOverload?: true;
   requests: Buffer[];
   /** Stop sending after this long, even when requests are left. */
   maxSeconds: number;
@@ -60,9 +62,9 @@ export function signRequests(
   });
 }
 
-/** A closed loop of many connections by wrk, where it is installed. One connection is not faster by it. */
+/** A closed loop of many connections, and overload, by wrk, where it is installed. One connection is not faster by it. */
 export function runLoad(plan: LoadPlan): Promise<LoadResult> {
-  const wrk = plan.rate === null && plan.connections > 1 ? findWrk() : null;
+  const wrk = (plan.rate === null || plan.isOverload) && plan.connections > 1 ? findWrk() : null;
   return wrk === null ? runOwnLoad(plan) : runWrk(wrk, plan);
 }
 

@@ -1,5 +1,6 @@
 -- Sends each request of a file once, and ends with the last answer. wrk asks for a delay before every request, so the number of
--- times it asked, less the first of each connection, is the number of answers.
+-- times it asked, less the first of each connection, is the number of answers. With a rate the delay of each request is the time until
+-- its turn; who is behind goes at once.
 
 local ffi = require("ffi")
 ffi.cdef([[
@@ -11,7 +12,7 @@ ffi.cdef([[
 
 local SIGINT = 2
 local NEVER_MS = 3600000
-local requests, connections = {}, 0
+local requests, connections, rate = {}, 0, 0
 local given, handed, asked = 0, 0, 0
 local verified = false
 local thread
@@ -31,6 +32,7 @@ end
 
 function init(args)
   connections = tonumber(args[2])
+  rate = tonumber(args[3])
   local file = assert(io.open(args[1], "rb"))
   for each in file:read("*a"):gmatch("[^%z]+") do requests[#requests + 1] = each end
   file:close()
@@ -44,7 +46,8 @@ function delay()
   if asked - connections >= #requests then ffi.C.kill(ffi.C.getpid(), SIGINT) end
   if handed == #requests then return NEVER_MS end
   handed = handed + 1
-  return 0
+  if rate == 0 then return 0 end
+  return math.max(0, (began + (handed - 1) / rate - ended) * 1000)
 end
 
 function request()

@@ -1,4 +1,4 @@
-// wrk as the generator of closed loops, where it is installed: a request costs it a tenth of what it costs a program in Node, which on
+// wrk as the generator of closed loops and of overload, where it is installed: a request costs it a tenth of what it costs a program in Node, which on
 // a small machine is taken from what is measured.
 
 import { execFile } from 'node:child_process';
@@ -44,6 +44,7 @@ export async function runWrk(wrk: string, plan: LoadPlan): Promise<LoadResult> {
       `http://${plan.host}:${plan.port}${plan.path}`,
       file,
       String(plan.connections),
+      String(plan.rate ?? 0),
     ]);
     return readResult(stdout, plan.requests.length);
   } finally {
