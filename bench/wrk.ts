@@ -1,5 +1,5 @@
-// wrk as the generator of closed loops and of overload, where it is installed: a request costs it a tenth of what it costs a program in Node, which on
-// a small machine is taken from what is measured.
+// wrk as the generator of closed loops and of overload, where it is installed: a request costs it a tenth of what it costs a program
+// in Node, which on a small machine is taken from what is measured.
 
 import { execFile } from 'node:child_process';
 import { accessSync, constants, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

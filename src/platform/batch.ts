@@ -13,7 +13,7 @@ const MOST_TIMES_LONGER = 4;
 
 export type BatchOptions<Item, Result> = {
   /** Writes all items in one transaction and returns one result per item, in order. */
-  run(items: Item[]): Promise<Result[]>;
+  readonly run: (items: Item[]) => Promise<Result[]>;
   /** Maximum number of items in one transaction. */
   maxItems?: number;
   /** Items that may wait; beyond that a call is refused at once (503) instead of growing the queue. */
@@ -55,7 +55,7 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
   let settling = 0;
   let scheduled = false;
   const rest = createRest(options.rest ?? null, Math.min(options.processes ?? 1, MOST_TIMES_LONGER), pump);
-  let idleWaiters: (() => void)[] = [];
+  const quiet = createQuiet(() => running === 0 && settling === 0 && waiting.length === 0);
 
   const mayStart = () => running < (waiting.length >= maxItems ? concurrencyWhenFull : concurrency);
 
@@ -63,48 +63,27 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
     options.observe?.(entries.length);
     const end = rest.watch(entries.length);
     try {
-      const results = await options.run(entries.map((entry) => entry.item));
-      if (results.length !== entries.length)
-        throw new Error(`batch returned ${results.length} results for ${entries.length} items`);
-      settle(entries, results);
+      settle(entries, await runItems(options, entries));
     } catch (error) {
       // One item that the database refuses must not fail the others: each is then written alone. Any other error
       // (connection, doubt about the commit) applies to all of them.
-      if (entries.length === 1 || !mayConcernOneItem(error)) {
-        for (const entry of entries) entry.reject(error);
-        return;
-      }
-      for (const entry of entries) await commit([entry]);
+      if (entries.length > 1 && mayConcernOneItem(error)) for (const entry of entries) await commit([entry]);
+      else for (const entry of entries) entry.reject(error);
     } finally {
       end();
     }
   }
 
-  /** What waits is sent first: the database works on it while these callers go on, and many of them take as long as a batch. */
   function settle(entries: PendingItem<Item, Result>[], results: Result[]): void {
-    const resolveAll = () => {
-      for (const [index, entry] of entries.entries()) entry.resolve(results[index] as Result);
-    };
-    if (waiting.length === 0) {
-      resolveAll();
-      return;
-    }
     settling++;
-    setImmediate(() => {
+    const goOn = () => {
       settling--;
-      resolveAll();
-      wakeIdle();
-    });
-  }
-
-  function isIdle(): boolean {
-    return running === 0 && settling === 0 && waiting.length === 0;
-  }
-
-  function wakeIdle(): void {
-    if (!isIdle()) return;
-    for (const wake of idleWaiters) wake();
-    idleWaiters = [];
+      resolveEach(entries, results);
+      quiet.look();
+    };
+    // What waits is sent first: the database works on it while these callers go on, and many of them take as long as a batch.
+    if (waiting.length > 0) setImmediate(goOn);
+    else goOn();
   }
 
   function pump(): void {
@@ -118,7 +97,7 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
       void commit(entries).finally(() => {
         running--;
         if (waiting.length > 0) pump();
-        else wakeIdle();
+        else quiet.look();
       });
     }
   }
@@ -142,8 +121,35 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
         return value;
       });
     },
-    idle: () => (isIdle() ? Promise.resolve() : new Promise((resolve) => idleWaiters.push(resolve))),
+    idle: quiet.wait,
   };
+}
+
+/** Those who wait until everything has settled. */
+function createQuiet(isQuiet: () => boolean): { wait: () => Promise<void>; look: () => void } {
+  let waiters: (() => void)[] = [];
+  return {
+    wait: () => (isQuiet() ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve))),
+    look() {
+      if (!isQuiet()) return;
+      for (const wake of waiters) wake();
+      waiters = [];
+    },
+  };
+}
+
+async function runItems<Item, Result>(
+  { run }: BatchOptions<Item, Result>,
+  entries: readonly PendingItem<Item, Result>[],
+): Promise<Result[]> {
+  const results = await run(entries.map((entry) => entry.item));
+  if (results.length !== entries.length)
+    throw new Error(`batch returned ${results.length} results for ${entries.length} items`);
+  return results;
+}
+
+function resolveEach<Item, Result>(entries: readonly PendingItem<Item, Result>[], results: readonly Result[]): void {
+  for (const [index, entry] of entries.entries()) entry.resolve(results[index] as Result);
 }
 
 /** An error that may concern a single item: a constraint of the database, or a problem the caller can fix. */
