@@ -158,7 +158,8 @@ function createNodeServer(ctx: Context, plain: PlainService, handle: RequestList
 function forwardedAddress({ config }: Context): PlainParts['addressOf'] {
   if (config.trustedProxies.length === 0) return (socket) => socket.remoteAddress ?? '';
   const isTrusted = proxyAddr.compile(config.trustedProxies);
-  return (socket, headers) => proxyAddr({ headers, socket } as IncomingMessage, isTrusted);
+  // A connection that is gone already has no address.
+  return (socket, headers) => proxyAddr({ headers, socket } as IncomingMessage, isTrusted) ?? '';
 }
 
 type Limits = {

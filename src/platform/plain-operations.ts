@@ -97,9 +97,20 @@ export function createPlainService(ctx: Context, parts: PlainParts): PlainServic
       return;
     }
     const call = new PlainCall(parts, id, operation, request, peer);
-    const refusal = refuseAddress(call.ip) ?? readBody(ctx, call, request.body);
+    const refusal = findRefusal(call, request.body);
     if (refusal) refuse(call, refusal);
     else places.enter(addressShareOf(call), (place) => enter(call, place));
+  }
+
+  /** What is wrong with it; undefined for nothing. Then its body is read. */
+  function findRefusal(call: PlainCall, bytes: Buffer): Problem | undefined {
+    try {
+      const refusal = refuseAddress(call.ip);
+      if (!refusal) call.body = parseJsonBody(call, bytes);
+      return refusal;
+    } catch (error) {
+      return problemOfRequest(ctx, error, call);
+    }
   }
 
   function enter(call: PlainCall, place: Place | null): void {
@@ -129,16 +140,6 @@ export function createPlainService(ctx: Context, parts: PlainParts): PlainServic
   }
 
   return { isServed: (path) => operations.byPath.has(path), serve };
-}
-
-/** What is wrong with it; undefined for nothing. */
-function readBody(ctx: Context, call: PlainCall, bytes: Buffer): Problem | undefined {
-  try {
-    call.body = parseJsonBody(call, bytes);
-    return undefined;
-  } catch (error) {
-    return problemOfRequest(ctx, error, call);
-  }
 }
 
 async function answerOf(ctx: Context, call: PlainCall): Promise<Answer> {
