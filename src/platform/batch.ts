@@ -54,9 +54,13 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
   /** Batches that are committed, and whose callers go on in a moment. */
   let settling = 0;
   let scheduled = false;
+  /** Items of the last batch, and those that waited when it ended: in a closed circle of callers, all of them. */
+  let circle = 0;
   const rest = createRest(options.rest ?? null, Math.min(options.processes ?? 1, MOST_TIMES_LONGER), pump);
   const quiet = createQuiet(() => running === 0 && settling === 0 && waiting.length === 0);
 
+  /** So many are written at once. Half of the circle: the database writes them while this process reads the other half. */
+  const isHalf = () => waiting.length >= Math.min(maxItems, Math.max(enough, circle / 2));
   const mayStart = () => running < (waiting.length >= maxItems ? concurrencyWhenFull : concurrency);
 
   async function commit(entries: PendingItem<Item, Result>[]): Promise<void> {
@@ -71,6 +75,7 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
       else for (const entry of entries) entry.reject(error);
     } finally {
       end();
+      circle = entries.length + waiting.length;
     }
   }
 
@@ -108,10 +113,12 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
       if (waiting.length >= maxWaiting) return Promise.reject(new Problem('overloaded', { retryAfterSeconds: 1 }));
       const result = new Promise<Result>((resolve, reject) => {
         waiting.push({ item, resolve, reject });
-        // Requests that arrived in the same turn of the event loop belong to the same batch.
-        if (!scheduled && mayStart() && (waiting.length >= enough || !rest.isWaiting())) {
+        if (!mayStart()) return;
+        // Never in the name of a request: a batch holds the items of many.
+        if (isHalf()) withoutTracking(pump);
+        else if (!scheduled && (waiting.length >= enough || !rest.isWaiting())) {
           scheduled = true;
-          // Not in the name of the request that came first: a batch holds the items of many.
+          // Requests that arrived in the same turn of the event loop belong to the same batch.
           withoutTracking(() => setImmediate(pump));
         }
       });
