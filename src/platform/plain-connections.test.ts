@@ -39,8 +39,8 @@ function echoOf(way: string, path: string, headers: object, body: string): strin
 
 const plainEcho: PlainService = {
   isServed: (path) => path === PATH,
-  serve: ({ path, headers, body }, peer) =>
-    peer.answer(answerText(echoOf('plain', path, headers, body.toString('latin1'))), 'utf8'),
+  serve: ({ head, body }, peer) =>
+    peer.answer(answerText(echoOf('plain', head.path, head.headers, body.toString('latin1'))), 'utf8'),
 };
 
 /** `service` null: Node alone. */
@@ -420,7 +420,7 @@ describe('what a request means', () => {
         const service: PlainService = {
           ...plainEcho,
           serve(request, peer) {
-            plain.push(echoOf('node', request.path, request.headers, request.body.toString('latin1')));
+            plain.push(echoOf('node', request.head.path, request.head.headers, request.body.toString('latin1')));
             plainEcho.serve(request, peer);
           },
         };

@@ -5,7 +5,7 @@
 
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { type PlainRequest, readPlainRequest } from './plain-request.ts';
+import { type PlainHead, type PlainRequest, readPlainRequest } from './plain-request.ts';
 import { type Entry, UnderWay } from './under-way.ts';
 
 /** A request that comes in more chunks is not waited for here. */
@@ -66,6 +66,8 @@ class PlainConnection implements Peer {
   /** Bytes that were not served yet, and in how many chunks they came. */
   #received: Buffer | null = null;
   #chunks = 0;
+  /** Of the request before. */
+  #head: PlainHead | null = null;
   #isBusy = false;
   /** A request was answered on it. */
   #isUsed = false;
@@ -117,7 +119,7 @@ class PlainConnection implements Peer {
 
   #readNext(bytes: Buffer): void {
     const { service, options } = this.#shared;
-    const reading = options.isEnding() ? 'other' : readPlainRequest(bytes, service.isServed);
+    const reading = options.isEnding() ? 'other' : readPlainRequest(bytes, service.isServed, this.#head);
     if (reading === 'other' || (reading === 'unfinished' && this.#chunks >= MAX_CHUNKS)) {
       this.#leave();
     } else if (reading === 'unfinished') {
@@ -125,6 +127,7 @@ class PlainConnection implements Peer {
     } else {
       this.#received = null;
       this.#chunks = 0;
+      this.#head = reading.head;
       this.#isBusy = true;
       this.#isUsed = true;
       this.#waitFor(options.keepAliveMs);

@@ -67,7 +67,7 @@ class PlainCall implements OperationRequest {
   canonicalMembers: readonly CanonicalMember[] = [];
   place: Place | null = null;
 
-  constructor(parts: PlainParts, id: string, operation: Operation, { headers }: PlainRequest, peer: Peer) {
+  constructor(parts: PlainParts, id: string, operation: Operation, { head: { headers } }: PlainRequest, peer: Peer) {
     this.id = id;
     this.ip = parts.addressOf(peer.socket, headers);
     this.headers = headers;
@@ -89,8 +89,8 @@ export function createPlainService(ctx: Context, parts: PlainParts): PlainServic
   const refuseQuickly = createQuickRefusal(ctx, parts);
 
   function serve(request: PlainRequest, peer: Peer): void {
-    const operation = operations.byPath.get(request.path);
-    if (!operation) throw new Error(`nothing is served at ${request.path}`);
+    const operation = operations.byPath.get(request.head.path);
+    if (!operation) throw new Error(`nothing is served at ${request.head.path}`);
     const id = publicId('req', createUuid(ctx.clock.millis()));
     if (places.isFull(callers.of(peer.socket))) {
       refuseQuickly(id, operation, peer);

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { readPlainRequest } from './plain-request.ts';
+import { type PlainHead, readPlainRequest } from './plain-request.ts';
 
 const PATH = '/api/v3/pay';
 const LINES = [`POST ${PATH} HTTP/1.1`, 'Host: shop', 'Content-Type: application/json', 'Content-Length: 2'];
@@ -16,9 +16,9 @@ describe('a plain request', () => {
   test('has a path, headers by their names in lower case, and a body', () => {
     const reading = read(withLines('X-Empty:', 'X-High: caf\u00e9', 'Connection: Keep-Alive'));
     assert.ok(typeof reading === 'object');
-    assert.equal(reading.path, PATH);
+    assert.equal(reading.head.path, PATH);
     assert.deepEqual(
-      { ...reading.headers },
+      { ...reading.head.headers },
       {
         host: 'shop',
         'content-type': 'application/json',
@@ -36,6 +36,28 @@ describe('a plain request', () => {
     for (let length = 0; length < whole.length; length++)
       assert.equal(read(whole.slice(0, length)), 'unfinished', `${length} bytes`);
     assert.ok(typeof read(whole) === 'object');
+  });
+
+  test('with the head of the one before is read as if it came alone', () => {
+    const isRead = (text: string, last: PlainHead) => readPlainRequest(Buffer.from(text, 'latin1'), isServed, last);
+    const whole = withLines('X-A: 1');
+    const first = read(whole);
+    assert.ok(typeof first === 'object');
+    const { head } = first;
+    const again = isRead(whole.replace('{}', '[]'), head);
+    assert.ok(typeof again === 'object');
+    assert.equal(again.head, head);
+    assert.equal(again.body.toString(), '[]');
+    for (let length = 0; length < whole.length; length++)
+      assert.equal(isRead(whole.slice(0, length), head), 'unfinished', `${length} bytes`);
+    assert.equal(isRead(`${whole}P`, head), 'other');
+    for (const other of [withLines('X-A: 2'), withLines('X-A: 12'), withLines('X-A: 1', 'X-B: 1'), requestOf(LINES)]) {
+      const alone = read(other);
+      assert.ok(typeof alone === 'object');
+      assert.deepEqual(isRead(other, head), alone);
+    }
+    for (const odd of [withLines('X-A: 1', 'X-A: 1'), withLines('X-A: 1', 'Expect: 100-continue')])
+      assert.equal(isRead(odd, head), 'other');
   });
 
   test('is another as soon as it cannot be one', () => {

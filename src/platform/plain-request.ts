@@ -4,12 +4,15 @@
 
 import { BODY_LIMIT_BYTES } from './admission.ts';
 
-/** `headers` by their names in lower case, each of which was there once. */
-export type PlainRequest = {
+/** Everything before the body. `headers` by their names in lower case, each of which was there once. */
+export type PlainHead = {
+  readonly bytes: Buffer;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Buffer;
+  readonly bodyLength: number;
 };
+
+export type PlainRequest = { readonly head: PlainHead; readonly body: Buffer };
 
 /** `unfinished`: so far it is one. `other`: it is none. */
 export type PlainReading = PlainRequest | 'unfinished' | 'other';
@@ -33,7 +36,25 @@ const NOT_PLAIN: ReadonlySet<string> = new Set([
   'proxy-connection',
 ]);
 
-export function readPlainRequest(bytes: Buffer, isServed: (path: string) => boolean): PlainReading {
+/** `last`: the head before on this connection. Most programs send the same one with every request, so it is compared before it is read. */
+export function readPlainRequest(
+  bytes: Buffer,
+  isServed: (path: string) => boolean,
+  last: PlainHead | null = null,
+): PlainReading {
+  const head = last && beginsWith(bytes, last.bytes) ? last : readHead(bytes, isServed);
+  if (typeof head === 'string') return head;
+  const end = head.bytes.length + head.bodyLength;
+  if (bytes.length > end) return 'other';
+  if (bytes.length < end) return 'unfinished';
+  return { head, body: bytes.subarray(head.bytes.length) };
+}
+
+function beginsWith(bytes: Buffer, start: Buffer): boolean {
+  return bytes.length >= start.length && start.compare(bytes, 0, start.length) === 0;
+}
+
+function readHead(bytes: Buffer, isServed: (path: string) => boolean): PlainHead | 'unfinished' | 'other' {
   if (!METHOD.startsWith(bytes.toString('latin1', 0, METHOD.length))) return 'other';
   const headEnd = bytes.indexOf(HEAD_END);
   if (headEnd < 0 || headEnd > MAX_HEAD_BYTES) return bytes.length <= MAX_HEAD_BYTES ? 'unfinished' : 'other';
@@ -43,11 +64,9 @@ export function readPlainRequest(bytes: Buffer, isServed: (path: string) => bool
   if (path === undefined || !isServed(path)) return 'other';
   const headers = readHeaders(head, REQUEST_LINE.lastIndex);
   if (headers === null || headers.host === undefined) return 'other';
-  const length = lengthOf(headers);
-  const bodyStart = headEnd + HEAD_END.length;
-  if (length === null || bytes.length > bodyStart + length) return 'other';
-  if (bytes.length < bodyStart + length) return 'unfinished';
-  return { path, headers, body: bytes.subarray(bodyStart) };
+  const bodyLength = lengthOf(headers);
+  if (bodyLength === null) return 'other';
+  return { bytes: bytes.subarray(0, headEnd + HEAD_END.length), path, headers, bodyLength };
 }
 
 function readHeaders(head: string, start: number): Record<string, string> | null {
