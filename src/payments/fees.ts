@@ -21,7 +21,8 @@ export async function feeFor(
   amount: bigint,
 ): Promise<bigint> {
   const overrides = await overridesOf.get(ctx, holderId);
-  return feeOf(amount, method, direction, overrides.get(`${direction} ${method.code}`));
+  const agreed = overrides.size > 0 ? overrides.get(`${direction} ${method.code}`) : undefined;
+  return feeOf(amount, method, direction, agreed);
 }
 
 type OverrideRow = {

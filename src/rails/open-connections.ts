@@ -46,14 +46,16 @@ const loadedConnections = createCache<'all', Loaded>(async (ctx) => ({
   routes: await listRoutes(ctx.db),
 }));
 
-const routeKey = (holderId: bigint | null, method: string, direction: Direction) =>
-  `${holderId ?? ''} ${method} ${direction}`;
+/** By method and direction. */
+type Routes = Map<string, readonly string[]>;
+const routeKey = ({ method, direction }: { method: string; direction: Direction }) => `${method} ${direction}`;
 
 /** Nothing is open before the first refresh. */
 export function openConnections(ctx: Context, options: OpenConnectionsOptions): OpenConnections {
   const open = new Map<string, OpenConnection>();
   const replaced = new Set<OpenConnection>();
-  let routes = new Map<string, readonly string[]>();
+  /** Of a holder; null: of everybody. */
+  let routes = new Map<bigint | null, Routes>();
   let applied: Loaded | null = null;
   let refreshed = Promise.resolve();
 
@@ -79,9 +81,9 @@ export function openConnections(ctx: Context, options: OpenConnectionsOptions): 
       if (opened) open.set(connection.name, opened);
       else open.delete(connection.name);
     }
-    routes = new Map(
-      loaded.routes.map((route) => [routeKey(route.holderId, route.method, route.direction), route.connections]),
-    );
+    routes = new Map();
+    for (const [holderId, own] of Map.groupBy(loaded.routes, (route) => route.holderId))
+      routes.set(holderId, new Map(own.map((route) => [routeKey(route), route.connections])));
     applied = loaded;
   }
 
@@ -94,8 +96,10 @@ export function openConnections(ctx: Context, options: OpenConnectionsOptions): 
   return {
     find: (name) => open.get(name) ?? null,
     names: () => [...open.values()].filter(({ connection }) => !connection.removedAt).map(({ rail }) => rail.name),
-    routeOf: (method, direction, holderId) =>
-      routes.get(routeKey(holderId, method, direction)) ?? routes.get(routeKey(null, method, direction)) ?? null,
+    routeOf(method, direction, holderId) {
+      const routeIn = (some: Routes | undefined) => some?.get(routeKey({ method, direction }));
+      return routeIn(routes.get(holderId)) ?? routeIn(routes.get(null)) ?? null;
+    },
     refresh() {
       // One after the other: what was read first must not be applied last.
       refreshed = refreshed.catch(() => undefined).then(readChanges);
