@@ -8,6 +8,8 @@
 //   `insert into evidence (${EVIDENCE.names}, at) select ${EVIDENCE.names}, $1 from ${EVIDENCE.rows}`
 //   [at, ...EVIDENCE.arrays(evidence)]
 
+import { isoMillis } from './clock.ts';
+
 export type ColumnSpec<Row> = string | readonly [type: string, value: (row: Row) => unknown];
 
 export type Columns<Row> = {
@@ -48,22 +50,26 @@ function parameterOf(value: unknown): string | Buffer | null {
   if (value === null || value === undefined) return null;
   if (typeof value === 'string') return value;
   if (typeof value !== 'object') return String(value as bigint | number | boolean);
-  if (value instanceof Date) return value.toISOString();
+  if (value instanceof Date) return isoMillis(value);
   if (value instanceof Uint8Array) return Buffer.isBuffer(value) ? value : Buffer.from(value);
   return JSON.stringify(value);
 }
 
 /**
  * The text of an array. Written here because the driver looks at each element three times, and prints a date part by part in the
- * zone of the machine; a batch of accepted payments has thirty arrays.
+ * zone of the machine; a batch of accepted payments has thirty arrays. Many rows have what the row before has: its text is used again.
  */
 function arrayText<Row>(rows: readonly Row[], value: (row: Row) => unknown): string {
-  let text = '{';
+  let text = '';
+  let last: unknown;
+  let written = 'NULL';
   for (const row of rows) {
     const element = value(row);
-    text += text.length === 1 ? elementText(element) : `,${elementText(element)}`;
+    if (element !== last) written = elementText(element);
+    last = element;
+    text += text === '' ? written : `,${written}`;
   }
-  return `${text}}`;
+  return `{${text}}`;
 }
 
 /** Texts are always in quotes, so that none can be read as NULL or as two elements. */
@@ -71,7 +77,7 @@ function elementText(element: unknown): string {
   if (element === null || element === undefined) return 'NULL';
   if (typeof element === 'string') return quoted(element);
   if (typeof element !== 'object') return String(element as bigint | number | boolean);
-  if (element instanceof Date) return `"${element.toISOString()}"`;
+  if (element instanceof Date) return `"${isoMillis(element)}"`;
   if (element instanceof Uint8Array) return `\\\\x${hexOf(element)}`;
   return quoted(JSON.stringify(element));
 }

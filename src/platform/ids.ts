@@ -10,6 +10,8 @@ const PUBLIC_LENGTH = 26;
 const DIGIT_NINE = 0x39;
 const DASH = 0x2d;
 const HEX_DIGITS = '0123456789abcdef';
+const EIGHT_BITS = Array.from({ length: 256 }, (_, bits) => bits.toString(16).padStart(2, '0'));
+const TWELVE_BITS = Array.from({ length: 4096 }, (_, bits) => bits.toString(16).padStart(3, '0'));
 const DIGIT_VALUES: readonly number[] = Array.from({ length: 128 }, (_, code) =>
   ALPHABET.indexOf(String.fromCharCode(code).toUpperCase()),
 );
@@ -132,20 +134,16 @@ export function shortId(id: string): string {
 export function uuidFromPublicId(prefix: IdPrefix, text: string): string | null {
   if (text.length !== prefix.length + 1 + PUBLIC_LENGTH) return null;
   if (text.slice(0, prefix.length + 1).toLowerCase() !== `${prefix}_`.toLowerCase()) return null;
-  let hex = '';
-  let bits = 0;
-  let held = 0;
-  for (let index = prefix.length + 1; index < text.length; index++) {
-    const digit = valueOfDigit(text.charCodeAt(index));
-    // The first digit holds three bits.
-    if (digit < 0 || (index === prefix.length + 1 && digit > 7)) return null;
-    bits = (bits << 5) | digit;
-    held += index === prefix.length + 1 ? 3 : 5;
-    while (held >= 4) {
-      held -= 4;
-      hex += HEX_DIGITS.charAt((bits >> held) & 15);
-    }
-    bits &= 15;
+  const digitAt = (index: number) => valueOfDigit(text.charCodeAt(index));
+  let at = prefix.length + 1;
+  // Two digits are a byte, because the first holds three bits; then four digits are twenty bits. A digit that is none sets every bit.
+  const first = (digitAt(at) << 5) | digitAt(at + 1);
+  if (first < 0 || first > 255) return null;
+  let hex = EIGHT_BITS[first] as string;
+  for (at += 2; at < text.length; at += 4) {
+    const bits = (digitAt(at) << 15) | (digitAt(at + 1) << 10) | (digitAt(at + 2) << 5) | digitAt(at + 3);
+    if (bits < 0) return null;
+    hex += `${EIGHT_BITS[bits >> 12]}${TWELVE_BITS[bits & 4095]}`;
   }
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }

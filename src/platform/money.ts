@@ -10,6 +10,8 @@ import { memoize } from './memoize.ts';
 export const LARGEST_AMOUNT = 2n ** 46n * 100n - 1n;
 
 const HUNDREDTHS = 100n;
+/** In whole units. */
+const LARGEST_WHOLE = Number(LARGEST_AMOUNT / HUNDREDTHS);
 const PLAIN_DECIMAL = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?$/;
 /** The languages of our pages. */
 const PRINTED_LANGUAGES = ['en', 'fr', 'pt', 'sw'];
@@ -28,6 +30,7 @@ export type AmountResult = { ok: true; amount: bigint } | { ok: false; error: Am
  * so its shortest printed form is what was written.
  */
 export function parseAmount(input: unknown, decimals: number): AmountResult {
+  if (isWholeUnits(input)) return { ok: true, amount: BigInt(input) * HUNDREDTHS };
   const parts = typeof input === 'number' ? splitNumber(input) : typeof input === 'string' ? splitString(input) : null;
   if (parts === null) return { ok: false, error: 'not_an_amount' };
   const { negative, whole, fraction } = parts;
@@ -39,6 +42,11 @@ export function parseAmount(input: unknown, decimals: number): AmountResult {
   const amount = BigInt(whole) * HUNDREDTHS + BigInt(significant.padEnd(2, '0').slice(0, 2) || '0');
   if (amount > LARGEST_AMOUNT) return { ok: false, error: 'too_large' };
   return { ok: true, amount };
+}
+
+/** What most amounts are; the others are read digit by digit. */
+function isWholeUnits(input: unknown): input is number {
+  return typeof input === 'number' && Number.isInteger(input) && input > 0 && input <= LARGEST_WHOLE;
 }
 
 type DecimalParts = { negative: boolean; whole: string; fraction: string };
@@ -126,7 +134,7 @@ function signOf(currency: string, locale: string): string {
 
 /** The JSON number the specification's records show. Exact for every amount up to LARGEST_AMOUNT. */
 export function amountToNumber(amount: bigint): number {
-  return Number(formatAmount(amount));
+  return amount % HUNDREDTHS === 0n ? Number(amount / HUNDREDTHS) : Number(formatAmount(amount));
 }
 
 /** `basisPoints` hundredths of a percent of `amount`, rounded half up to `decimals` places. */
