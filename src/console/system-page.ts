@@ -130,11 +130,11 @@ async function queueTable(request: MemberRequest): Promise<Html> {
 }
 
 /** Requests that ended with an error of ours, by route. */
-async function errorTable({ ctx, t }: MemberRequest): Promise<Html> {
-  const { values } = await ctx.metrics.requests.get();
-  const failed = values
-    .filter(({ labels }) => Number(labels.status) >= 500)
-    .toSorted((left, right) => right.value - left.value)
+function errorTable({ ctx, t }: MemberRequest): Html {
+  const failed = ctx.metrics.requests
+    .counts()
+    .filter(({ status }) => status >= 500)
+    .toSorted((left, right) => right.count - left.count)
     .slice(0, ERRORS_SHOWN);
   if (failed.length === 0) return emptyState(t.system.noErrors, t.system.noErrorsText, false, 'check');
   return dataTable(
@@ -144,6 +144,6 @@ async function errorTable({ ctx, t }: MemberRequest): Promise<Html> {
       { label: t.requests.result, phone: 'status' },
       { label: t.system.count, right: true, phone: 'amount' },
     ],
-    failed.map(({ labels, value }) => [html`<code>${labels.route ?? ''}</code>`, String(labels.status ?? ''), value]),
+    failed.map(({ route, status, count }) => [html`<code>${route}</code>`, String(status), count]),
   );
 }

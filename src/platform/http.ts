@@ -250,8 +250,7 @@ function logRequests(app: HttpServer, ctx: Context): void {
   });
   const writeLine = createRoutineLog(ctx.log, 'request');
   whenAnswered(app, ({ id, method, ip, logged, route = 'unknown', status, ms }) => {
-    ctx.metrics.requests.inc({ route, status });
-    ctx.metrics.requestSeconds.observe({ route }, ms / 1000);
+    ctx.metrics.requests.note(route, status, ms / 1000);
     const line = { request_id: id, method, route, status, ms: Math.round(ms * 10) / 10, address: ip, ...logged };
     if (status >= 500) ctx.log.warn(line, 'request');
     else writeLine(line);

@@ -1,6 +1,7 @@
 // Metrics in Prometheus' format at /metrics. Labels are few and bounded: never a phone number, a reference or an id.
 
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { createRequestMetrics } from './request-metrics.ts';
 
 /** Of the database and not of a process: every process measures the same, so several are not added. */
 const OF_GATEWAY = 'first';
@@ -13,19 +14,7 @@ export function createMetrics() {
   const registers = [registry];
   return {
     registry,
-    requests: new Counter({
-      name: 'simbi_http_requests_total',
-      help: 'Requests answered, by route and status.',
-      labelNames: ['route', 'status'] as const,
-      registers,
-    }),
-    requestSeconds: new Histogram({
-      name: 'simbi_http_request_seconds',
-      help: 'Time to answer a request, by route.',
-      labelNames: ['route'] as const,
-      buckets: SECONDS_BUCKETS,
-      registers,
-    }),
+    requests: createRequestMetrics(registry, SECONDS_BUCKETS),
     refusals: new Counter({
       name: 'simbi_refusals_total',
       help: 'Requests refused, by error code.',
