@@ -70,8 +70,8 @@ export function createCollectionWriter(ctx: PaymentsContext, engine: PaymentEngi
     // busy refusing requests sees the end of a transaction late: then full batches must not wait for each other.
     concurrency: 1,
     concurrencyWhenFull: 4,
-    // With several processes sixteen come together so often that batches would stay small.
-    rest: { times: 2, longestMs: 2, enough: Math.min(16 * ctx.config.processes, MAX_ITEMS / 2) },
+    // With several processes so many come together so often that batches would stay small.
+    rest: { times: 2, longestMs: 2, enough: Math.min(24 * ctx.config.processes, MAX_ITEMS / 2) },
     observe: (items) => ctx.metrics.batchItems.observe({ batch: 'accepts' }, items),
     async run(items) {
       await requireRightClock(ctx);

@@ -59,8 +59,8 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
   const rest = createRest(options.rest ?? null, Math.min(options.processes ?? 1, MOST_TIMES_LONGER), pump);
   const quiet = createQuiet(() => running === 0 && settling === 0 && waiting.length === 0);
 
-  /** So many are written at once. Half of the circle: the database writes them while this process reads the other half. */
-  const isHalf = () => waiting.length >= Math.min(maxItems, Math.max(enough, circle / 2));
+  /** Of a batch: the database writes one half while this process reads the other. */
+  const half = () => Math.min(maxItems, Math.max(enough, Math.ceil(circle / 2)));
   const mayStart = () => running < (waiting.length >= maxItems ? concurrencyWhenFull : concurrency);
 
   async function commit(entries: PendingItem<Item, Result>[]): Promise<void> {
@@ -96,8 +96,9 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
     while (waiting.length > 0 && mayStart()) {
       if (waiting.length < enough && rest.isOn()) return;
       rest.stop();
-      const entries = waiting.slice(0, maxItems);
-      waiting = waiting.slice(maxItems);
+      const most = half();
+      const entries = waiting.slice(0, most);
+      waiting = waiting.slice(most);
       running++;
       void commit(entries).finally(() => {
         running--;
@@ -115,7 +116,7 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
         waiting.push({ item, resolve, reject });
         if (!mayStart()) return;
         // Never in the name of a request: a batch holds the items of many.
-        if (isHalf()) withoutTracking(pump);
+        if (waiting.length >= half()) withoutTracking(pump);
         else if (!scheduled && (waiting.length >= enough || !rest.isWaiting())) {
           scheduled = true;
           // Requests that arrived in the same turn of the event loop belong to the same batch.
