@@ -1,7 +1,7 @@
 // Methods of a country: found by the name a caller uses, predicted from the payer's number, and explained to the payer.
 // A number's prefix only suggests an operator: people keep their number when they change operators.
 
-import type { Method, TableRow } from './catalog.ts';
+import type { Method, TableRow, VerificationStyle } from './catalog.ts';
 import { nameKey, namesOf } from './method-names.ts';
 import { predictOperator } from './phone.ts';
 
@@ -67,9 +67,9 @@ export function describeDial(method: Method): string | null {
 }
 
 /** What the payer has to do, in English; the pages have their own translations. */
-export function describeVerification(method: Method): string {
+export function describeVerification(method: Method, style: VerificationStyle = method.verification): string {
   const dial = describeDial(method);
-  switch (method.verification) {
+  switch (style) {
     case 'prompt': {
       const prompt = `A prompt from ${method.name} appears on the phone; enter the PIN to approve.`;
       return dial ? `${prompt} No prompt? ${dial}` : prompt;

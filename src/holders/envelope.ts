@@ -98,13 +98,13 @@ export function signatureOf(secret: HmacKey | string, body: JsonObject): string 
 /**
  * Verifies the envelope and performs the operation. A refusal of the operation for its params (4xx) comes after
  * the "used before" check in the order of the contract, so a used signature is answered as such even then.
- * The operation reads with the second argument: the context of the caller's own holder.
+ * The operation reads with what the second argument returns: the context of the caller's own holder.
  */
 export async function handleSigned<T, C extends Context>(
   ctx: C,
   messages: OperationMessages,
   call: SignedCall,
-  perform: (request: SignedRequest, own: C) => Promise<T>,
+  perform: (request: SignedRequest, ownContext: () => C) => Promise<T>,
 ): Promise<T> {
   const request = await verifyEnvelope(ctx, messages, call);
   call.admitCaller(request.integration.id);
@@ -112,7 +112,7 @@ export async function handleSigned<T, C extends Context>(
   try {
     requireScope(request.key, call.route);
     requireLiveAccount(request.integration, messages);
-    return await perform(request, forHolder(ctx, request.integration.holderId));
+    return await perform(request, () => forHolder(ctx, request.integration.holderId));
   } catch (error) {
     const refused = error instanceof Problem && error.status < 500 && error.code !== 'signature_reused';
     if (refused && (await isSignatureSpent(ctx.db, request))) throw signatureReused(messages);
@@ -211,7 +211,8 @@ export function requireScope(key: LiveKey, route: string): void {
 
 function readEnvelope(body: JsonValue, messages: OperationMessages): Static<typeof Envelope> {
   const envelope = envelopeReader.require(body, { code: 'invalid_envelope', message: messages.badParams });
-  return { ...envelope, timestamp: Math.max(-MAX_TIMESTAMP, Math.min(MAX_TIMESTAMP, envelope.timestamp)) };
+  const timestamp = Math.max(-MAX_TIMESTAMP, Math.min(MAX_TIMESTAMP, envelope.timestamp));
+  return timestamp === envelope.timestamp ? envelope : { ...envelope, timestamp };
 }
 
 /** Refuses closed and suspended holders: the last check before the operation. */

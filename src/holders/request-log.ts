@@ -26,7 +26,7 @@ const USE_NOTED_EVERY_MS = 60_000;
 const MAX_USES_REMEMBERED = 20_000;
 export const KEPT_DAYS = 30;
 /** Pages and pictures are not logged. */
-const LOGGED = /^\/api\//;
+const LOGGED = '/api/';
 
 export const PARTITIONS: PartitionPlan = { table: 'request_log', span: 'day', ahead: 2, keepMs: KEPT_DAYS * DAY_MS };
 
@@ -109,7 +109,7 @@ function entryOf(ctx: Context, answered: AnsweredRequest): Entry | null {
   const { route } = answered;
   const { client_id, claimed_client_id, key_id, token_id, ref, code } = answered.logged;
   const clientId = client_id ?? claimed_client_id;
-  if (route === undefined || !LOGGED.test(route) || typeof clientId !== 'string') return null;
+  if (route === undefined || !route.startsWith(LOGGED) || typeof clientId !== 'string') return null;
   return {
     at: ctx.clock.now(),
     id: answered.id,
@@ -138,31 +138,32 @@ function withoutExcessRefusals(entries: readonly Entry[]): Entry[] {
 
 /** Notes the last use of integrations, keys and tokens, each at most once a minute. */
 function createUseNotes(ctx: Context): (rows: readonly LogRow[]) => Promise<void> {
-  const noted = new Map<string, number>();
+  /** Of integrations, keys or tokens: when each was noted. */
+  type Noted = Map<bigint, number>;
+  const noted = { integrations: new Map(), keys: new Map(), tokens: new Map() } satisfies Record<string, Noted>;
 
   /** The last row of each id, without those that were noted a moment ago. */
-  function dueOf(kind: string, rows: readonly LogRow[], idOf: (row: LogRow) => bigint | null): Map<bigint, LogRow> {
+  function dueOf(known: Noted, rows: readonly LogRow[], idOf: (row: LogRow) => bigint | null): Map<bigint, LogRow> {
     const now = ctx.clock.millis();
     const due = new Map<bigint, LogRow>();
     for (const row of rows) {
       const id = idOf(row);
-      if (id !== null && now - (noted.get(`${kind} ${id}`) ?? Number.NEGATIVE_INFINITY) >= USE_NOTED_EVERY_MS)
-        due.set(id, row);
+      if (id !== null && now - (known.get(id) ?? Number.NEGATIVE_INFINITY) >= USE_NOTED_EVERY_MS) due.set(id, row);
     }
-    if (noted.size > MAX_USES_REMEMBERED) noted.clear();
-    for (const id of due.keys()) noted.set(`${kind} ${id}`, now);
+    if (known.size > MAX_USES_REMEMBERED) known.clear();
+    for (const id of due.keys()) known.set(id, now);
     return due;
   }
 
   return async (rows) => {
     const now = ctx.clock.now();
     const accepted = rows.filter((row) => row.status < 400);
-    const integrations = dueOf('integration', accepted, (row) => row.integrationId);
+    const integrations = dueOf(noted.integrations, accepted, (row) => row.integrationId);
     if (integrations.size > 0) await noteUse(ctx.db, [...integrations.keys()], now);
     // Whether a key or a token is still in use does not depend on the answer.
-    const keys = dueOf('key', rows, (row) => row.keyId);
+    const keys = dueOf(noted.keys, rows, (row) => row.keyId);
     if (keys.size > 0) await noteKeyUse(ctx.db, [...keys.keys()], now);
-    const tokens = dueOf('token', rows, (row) => row.tokenId);
+    const tokens = dueOf(noted.tokens, rows, (row) => row.tokenId);
     const uses = [...tokens].map(([tokenId, { at, address }]) => ({ tokenId, at, address }));
     if (uses.length > 0) await noteTokenUse(ctx.db, uses);
   };

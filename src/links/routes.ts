@@ -73,7 +73,8 @@ function createRoute(app: HttpServer, ctx: PaymentsContext): void {
       },
     },
     (request, reply) =>
-      handleSigned(ctx, LINK_MESSAGES, signedCall(request, reply), async (signed, own) => {
+      handleSigned(ctx, LINK_MESSAGES, signedCall(request, reply), async (signed, ownContext) => {
+        const own = ownContext();
         const { data, replayed } = await createSigned(own, signed, idempotencyHeaderOf(request));
         if (replayed) void reply.header('Idempotent-Replayed', 'true');
         return { success: true, message: 'Payment link created.', data };

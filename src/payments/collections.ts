@@ -1,7 +1,7 @@
 // Collections: reads the params by their schema, checks them against the catalogue, and accepts the collection.
 
 import { checkAmount } from '../catalog/amounts.ts';
-import type { CollectionCountry, Method, TableRow } from '../catalog/catalog.ts';
+import type { CollectionCountry, Method, TableRow, VerificationStyle } from '../catalog/catalog.ts';
 import { findCollectionCountry, listCollectionCountries } from '../catalog/countries.ts';
 import { chooseMethod, describeVerification } from '../catalog/methods.ts';
 import { normaliseNumber } from '../catalog/phone.ts';
@@ -80,7 +80,6 @@ async function replay(
 /** The `data` of an accepted collection. */
 function collectionAnswer(ctx: PaymentsContext, transaction: Transaction): JsonObject {
   const method = ctx.catalog.methods.get(transaction.method);
-  const shown = method && { ...method, verification: transaction.verification as Method['verification'] };
   return {
     ref: refOf(transaction),
     status: transaction.status,
@@ -94,7 +93,7 @@ function collectionAnswer(ctx: PaymentsContext, transaction: Transaction): JsonO
     third_party_reference_2: transaction.reference_2,
     verification: {
       method: transaction.verification,
-      instructions: shown ? describeVerification(shown) : '',
+      instructions: method ? describeVerification(method, transaction.verification as VerificationStyle) : '',
       expires_at: isoMicroseconds(new Date(transaction.created_at.getTime() + VERIFICATION_MS)),
     },
   };

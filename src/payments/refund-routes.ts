@@ -81,7 +81,8 @@ function createRoute(app: HttpServer, ctx: PaymentsContext, engine: PaymentEngin
       },
     },
     (request, reply) =>
-      handleSigned(ctx, messages, signedCall(request, reply), async (signed, own) => {
+      handleSigned(ctx, messages, signedCall(request, reply), async (signed, ownContext) => {
+        const own = ownContext();
         const idempotencyHeader = idempotencyHeaderOf(request);
         const operation = { name: OPERATION, messages, idempotencyHeader };
         const { data, replayed } = await performOnce(own, signed, operation, async (record) => {
@@ -159,7 +160,8 @@ function statusRoute(app: HttpServer, ctx: PaymentsContext, engine: PaymentEngin
       },
     },
     (request, reply) =>
-      handleSigned(ctx, messages, signedCall(request, reply), async (signed, own) => {
+      handleSigned(ctx, messages, signedCall(request, reply), async (signed, ownContext) => {
+        const own = ownContext();
         const { id } = refundStatusParams.require(signed.params, { message: messages.badParams });
         const { holderId } = signed.integration;
         const known = await findRefund(own.db, holderId, id);

@@ -63,7 +63,8 @@ function statusV2Route(
       },
     },
     (request, reply) =>
-      handleSigned(ctx, messages, signedCall(request, reply), async (signed, own) => {
+      handleSigned(ctx, messages, signedCall(request, reply), async (signed, ownContext) => {
+        const own = ownContext();
         await requireOwnApiKey(ctx, request.headers['x-api-key'], signed, messages.notVerified);
         try {
           const { id } = statusV2Params.require(signed.params, { message: messages.badParams });
@@ -107,7 +108,8 @@ function statusV3Route(
       },
     },
     (request, reply) =>
-      handleSigned(ctx, messages, signedCall(request, reply), async (signed, own) => {
+      handleSigned(ctx, messages, signedCall(request, reply), async (signed, ownContext) => {
+        const own = ownContext();
         const wanted = statusV3Params.require(signed.params, { message: messages.badParams });
         const transaction = await readStatus(own, engine, messages, signed, wanted);
         request.logged.ref = refOf(transaction);
@@ -141,7 +143,8 @@ function balanceRoute(app: HttpServer, ctx: PaymentsContext): void {
       },
     },
     (request, reply) =>
-      handleSigned(ctx, BALANCE_MESSAGES, signedCall(request, reply), async (signed, own) => {
+      handleSigned(ctx, BALANCE_MESSAGES, signedCall(request, reply), async (signed, ownContext) => {
+        const own = ownContext();
         const data = await readBalances(own, signed);
         return { success: 'true', message: 'Balance retrieved.', data };
       }),
