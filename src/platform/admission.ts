@@ -219,6 +219,8 @@ export function overloaded(ctx: Context): Problem {
 export type CallerAdmission = {
   /** The integration that was last seen on a connection: a merchant's server keeps its connections to itself. */
   of(socket: Socket): string | undefined;
+  /** Whether the connection may bring the requests of many callers: it is a trusted proxy's. */
+  areMany(socket: Socket): boolean;
   /** The request on this connection comes from the integration. Refuses it when places are scarce and the integration has its share. */
   admit(socket: Socket, place: Place | null, integrationId: bigint): void;
 };
@@ -226,12 +228,14 @@ export type CallerAdmission = {
 export function createCallerAdmission(ctx: Context): CallerAdmission {
   const proxies = createRangeSet(ctx.config.trustedProxies);
   const callers = new WeakMap<Socket, string>();
+  const areMany = (socket: Socket) => proxies.has(socket.remoteAddress ?? '');
   return {
+    areMany,
     of: (socket) => callers.get(socket),
     admit(socket, place, integrationId) {
       const caller = String(integrationId);
       // Behind a proxy the requests of many merchants share a connection.
-      if (callers.get(socket) !== caller && !proxies.has(socket.remoteAddress ?? '')) callers.set(socket, caller);
+      if (callers.get(socket) !== caller && !areMany(socket)) callers.set(socket, caller);
       if (place?.callerKnown(caller) === false) throw overloaded(ctx);
     },
   };

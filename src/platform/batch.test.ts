@@ -301,6 +301,39 @@ describe('group commit', () => {
     assert.deepEqual(await Promise.all(resting), [50, 60, 70]);
   });
 
+  test('a batch goes with half of its callers, in the middle of a turn, and takes no more than half', async () => {
+    const { runs, run } = createGate();
+    const batch = createBatch<number, number>({
+      run,
+      maxItems: 100,
+      concurrency: 1,
+      rest: { times: 1, longestMs: 1, enough: 2 },
+    });
+    const add = (count: number) => Array.from({ length: count }, (_, item) => batch.add(item));
+    const commitNext = async () => {
+      runs.at(-1)?.commit();
+      await turn();
+      await turn();
+    };
+    const sizes = () => runs.map(({ items }) => items.length);
+    const first = add(2);
+    assert.deepEqual(sizes(), [2], 'nothing is known of the callers yet: enough are enough');
+    const others = add(10);
+    await commitNext();
+    await Promise.all(first);
+    assert.deepEqual(sizes(), [2, 6], 'two came back and ten waited: half of twelve');
+    const more = add(2);
+    await commitNext();
+    assert.deepEqual(sizes(), [2, 6, 6]);
+    await commitNext();
+    await Promise.all([...others, ...more]);
+    const fewer = add(5);
+    assert.deepEqual(sizes(), [2, 6, 6, 3], 'nobody waited at the end of the last six, so three are half');
+    await commitNext();
+    await commitNext();
+    await Promise.all(fewer);
+  });
+
   test('without another number a full batch is enough', async () => {
     const { runs, run } = createGate();
     const batch = createBatch<number, number>({

@@ -3,13 +3,17 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type IncomingHttpHeaders, request as send } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { createTestContext } from '../../test/harness.ts';
+import { createCallerAdmission } from './admission.ts';
 import { noteCommit } from './commit-tracking.ts';
 import { Problem } from './errors.ts';
 import { createHttpServer, type HttpServer } from './http.ts';
 import { type AnsweredRequest, addOperation, whenAnswered } from './operations.ts';
+import { createPlaces } from './places.ts';
+import type { Peer } from './plain-connections.ts';
+import { createPlainService } from './plain-operations.ts';
 
 type OpenContext = Awaited<ReturnType<typeof createTestContext>>;
 type Asked = { path?: string; body?: string; headers?: Record<string, string> };
@@ -203,6 +207,42 @@ describe('limits of plain requests', () => {
       assert.equal((await ask(opened, {})).status, 200);
     } finally {
       await close(opened);
+    }
+  });
+
+  test('a flood of refusals is read later, except from a proxy', async () => {
+    const ctx = await createTestContext({ RATE_LIMIT_PER_ADDRESS_PER_SECOND: '0', TRUSTED_PROXIES: '192.0.2.1' });
+    const operation = { url: PAY, handler: () => Promise.reject(new Error('not called')), problemBody: undefined };
+    const service = createPlainService(ctx, {
+      operations: { byPath: new Map([[PAY, operation]]), listeners: [] },
+      places: { ...createPlaces(1), isFull: () => true },
+      callers: createCallerAdmission(ctx),
+      addressOf: () => '',
+      refuseAddress: () => undefined,
+      common: {},
+      keepAliveMs: 1_000,
+    });
+    const pausesOf = (remoteAddress: string) => {
+      const pauses: number[] = [];
+      const peer: Peer = {
+        socket: { remoteAddress } as Socket,
+        lasts: () => true,
+        answer: (text, _, pauseMs = 0) => {
+          assert.match(text, /^HTTP\/1\.1 503 .*retry-after: 1\r\n/s);
+          pauses.push(pauseMs);
+        },
+      };
+      const head = { bytes: Buffer.alloc(0), path: PAY, headers: {}, bodyLength: 2 };
+      for (let count = 0; count < 2_000; count++) service.serve({ head, body: Buffer.from('{}') }, peer);
+      return pauses;
+    };
+    try {
+      assert.ok(pausesOf('192.0.2.1').every((pause) => pause === 0));
+      const pauses = pausesOf('192.0.2.2');
+      assert.ok(pauses.slice(0, 100).every((pause) => pause === 0));
+      assert.ok((pauses.at(-1) ?? 0) > 0);
+    } finally {
+      await ctx.close();
     }
   });
 });

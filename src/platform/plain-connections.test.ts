@@ -122,6 +122,34 @@ describe('a connection', () => {
   });
   after(() => close(server));
 
+  test('is not read during a pause, and read before it is closed', async () => {
+    const served: string[] = [];
+    const paused = await listen({
+      isServed: (path) => path === PATH,
+      serve({ body }, peer) {
+        served.push(body.toString());
+        peer.answer(answerText(`{"n":${served.length}}`), 'utf8', served.length === 1 ? 3_600_000 : 0);
+      },
+    });
+    try {
+      const client = open(paused);
+      client.socket.write(REQUEST);
+      await client.until(/\{"n":1\}$/);
+      client.socket.write(REQUEST);
+      // The answer on another connection comes after the time in which this one would have been read.
+      const other = open(paused);
+      other.socket.write(REQUEST);
+      await other.until(/\{"n":2\}$/);
+      assert.deepEqual([served.length, waysOf(client.text()).length], [2, 0]);
+      paused.closeIdleConnections();
+      await client.until(/\{"n":3\}$/);
+      paused.closeIdleConnections();
+      await client.closed;
+    } finally {
+      await close(paused);
+    }
+  });
+
   test('has its plain requests answered one after the other', async () => {
     const client = open(server);
     client.socket.write(REQUEST);

@@ -16,8 +16,8 @@ export type Peer = {
   readonly socket: Socket;
   /** Whether the connection stays open after this answer. */
   lasts(): boolean;
-  /** Once a request. Nothing happens if the connection is gone. */
-  answer(text: string, encoding: 'latin1' | 'utf8'): void;
+  /** Once a request. Nothing happens if the connection is gone. The next request is read after the pause. */
+  answer(text: string, encoding: 'latin1' | 'utf8', pauseMs?: number): void;
 };
 
 export type PlainService = {
@@ -74,6 +74,8 @@ class PlainConnection implements Peer {
   /** The other side sends nothing more. */
   #hasEnded = false;
   #timeoutMs = 0;
+  /** Until the next request is read. */
+  #pause: NodeJS.Timeout | null = null;
 
   constructor(socket: Socket, shared: Shared) {
     this.socket = socket;
@@ -81,8 +83,10 @@ class PlainConnection implements Peer {
     this.#entry = shared.open.add(this);
   }
 
-  get isIdle(): boolean {
-    return !this.#isBusy && this.#received === null;
+  /** Closes it unless a request is under way. One in a pause may have been sent the next request: it is read first. */
+  closeIfIdle(): void {
+    if (this.#pause) this.#goOn();
+    else if (!this.#isBusy && this.#received === null) this.socket.destroy();
   }
 
   listen(): void {
@@ -95,7 +99,7 @@ class PlainConnection implements Peer {
     return !this.#hasEnded && !this.#shared.options.isEnding();
   }
 
-  answer(text: string, encoding: 'latin1' | 'utf8'): void {
+  answer(text: string, encoding: 'latin1' | 'utf8', pauseMs = 0): void {
     this.#isBusy = false;
     if (this.socket.destroyed) return;
     if (!this.lasts()) {
@@ -104,6 +108,9 @@ class PlainConnection implements Peer {
       // Who does not read the answers gets no further ones.
       this.socket.pause();
       this.socket.once('drain', this.#goOn);
+    } else if (pauseMs > 0) {
+      this.socket.pause();
+      this.#pause = setTimeout(this.#goOn, pauseMs);
     } else if (this.#received) {
       this.#goOn();
     }
@@ -136,6 +143,7 @@ class PlainConnection implements Peer {
   }
 
   readonly #goOn = (): void => {
+    this.#endPause();
     if (this.#received) this.#readNext(this.#received);
     this.socket.resume();
   };
@@ -153,7 +161,13 @@ class PlainConnection implements Peer {
     else this.#leave();
   };
 
+  #endPause(): void {
+    if (this.#pause) clearTimeout(this.#pause);
+    this.#pause = null;
+  }
+
   readonly #close = (): void => {
+    this.#endPause();
     this.#shared.open.end(this.#entry);
   };
 
@@ -185,7 +199,7 @@ function closeWith(server: Server, open: UnderWay<PlainConnection>): void {
   const closeIdle = server.closeIdleConnections.bind(server);
   const closeAll = server.closeAllConnections.bind(server);
   server.closeIdleConnections = () => {
-    for (const { socket, isIdle } of open.all()) if (isIdle) socket.destroy();
+    for (const connection of open.all()) connection.closeIfIdle();
     closeIdle();
   };
   server.closeAllConnections = () => {

@@ -7,7 +7,7 @@ import { addressShareOf, type CallerAdmission, noteOverload, overloaded } from '
 import { systemClock } from './clock.ts';
 import { type Commits, trackCommits } from './commit-tracking.ts';
 import type { Context } from './context.ts';
-import { Problem } from './errors.ts';
+import { Problem, type ProblemCode } from './errors.ts';
 import { createUuid, publicId } from './ids.ts';
 import { parseJsonBody } from './json-body.ts';
 import type { Operation, OperationReply, OperationRequest, Operations } from './operations.ts';
@@ -15,6 +15,7 @@ import type { Place, Places } from './places.ts';
 import type { Peer, PlainService } from './plain-connections.ts';
 import type { PlainRequest } from './plain-request.ts';
 import { helpLink, noteProblem, problemBody, problemHeaders, problemOfRequest } from './problem-answers.ts';
+import { createRefusalPace } from './refusal-pace.ts';
 import type { CanonicalMember } from './strict-json.ts';
 
 export type PlainParts = {
@@ -81,12 +82,17 @@ class PlainCall implements OperationRequest {
   }
 }
 
-type Answer = { readonly status: number; readonly body: string };
+type Answer = { readonly status: number; readonly body: string; readonly code: ProblemCode | null };
+/** How long a connection is not read after a refusal because too many requests are in flight. */
+type PauseOf = (peer: Peer) => number;
 
 export function createPlainService(ctx: Context, parts: PlainParts): PlainService {
   const { operations, places, callers, refuseAddress } = parts;
-  const send = createSender(parts);
-  const refuseQuickly = createQuickRefusal(ctx, parts);
+  const pace = createRefusalPace();
+  // The next request on a connection of a proxy is somebody else's.
+  const pauseOf: PauseOf = ({ socket }) => (callers.areMany(socket) ? 0 : pace());
+  const send = createSender(parts, pauseOf);
+  const refuseQuickly = createQuickRefusal(ctx, parts, pauseOf);
 
   function serve(request: PlainRequest, peer: Peer): void {
     const operation = operations.byPath.get(request.head.path);
@@ -144,7 +150,7 @@ export function createPlainService(ctx: Context, parts: PlainParts): PlainServic
 
 async function answerOf(ctx: Context, call: PlainCall): Promise<Answer> {
   try {
-    return { status: 200, body: JSON.stringify(await call.routeOptions.handler(call, call.reply)) };
+    return { status: 200, body: JSON.stringify(await call.routeOptions.handler(call, call.reply)), code: null };
   } catch (error) {
     return refusalOf(ctx, call, problemOfRequest(ctx, error, call));
   }
@@ -157,16 +163,18 @@ function refusalOf(ctx: Context, call: PlainCall, problem: Problem): Answer {
   return {
     status: problem.status,
     body: JSON.stringify(problemBody(problem, call.id, call.routeOptions.problemBody)),
+    code: problem.code,
   };
 }
 
 /** Writes an answer as Node would, in one piece. */
-function createSender(parts: PlainParts): (call: PlainCall, answer: Answer) => void {
+function createSender(parts: PlainParts, pauseOf: PauseOf): (call: PlainCall, answer: Answer) => void {
   const endOfHead = createEndOfHead(parts);
-  return ({ id, peer, reply }, { status, body }) => {
+  return ({ id, peer, reply }, { status, body, code }) => {
     const bytes = Buffer.byteLength(body);
     const head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\nx-request-id: ${id}\r\n${linesOf(reply.added)}`;
-    peer.answer(`${head}${endOfHead(bytes, peer)}${body}`, bytes === body.length ? 'latin1' : 'utf8');
+    const encoding = bytes === body.length ? 'latin1' : 'utf8';
+    peer.answer(`${head}${endOfHead(bytes, peer)}${body}`, encoding, code === 'overloaded' ? pauseOf(peer) : 0);
   };
 }
 
@@ -174,7 +182,11 @@ function createSender(parts: PlainParts): (call: PlainCall, answer: Answer) => v
  * The cheapest refusal: before a body is read or a line logged, and nothing of it is made anew but its id. With ten times the
  * requests that the gateway can serve, refusing must leave most of the processor to those that are served.
  */
-function createQuickRefusal(ctx: Context, parts: PlainParts): (id: string, operation: Operation, peer: Peer) => void {
+function createQuickRefusal(
+  ctx: Context,
+  parts: PlainParts,
+  pauseOf: PauseOf,
+): (id: string, operation: Operation, peer: Peer) => void {
   const problem = new Problem('overloaded', { retryAfterSeconds: 1 });
   const headers = linesOf({ ...problemHeaders(problem), Link: helpLink(ctx, problem.code) });
   const status = `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status] ?? ''}\r\nx-request-id: `;
@@ -192,7 +204,7 @@ function createQuickRefusal(ctx: Context, parts: PlainParts): (id: string, opera
     ctx.metrics.refusals.inc({ code: problem.code });
     const [before = '', after = ''] = bodyOf(operation);
     const end = endOfHead(before.length + id.length + after.length, peer);
-    peer.answer(`${status}${id}\r\n${headers}${end}${before}${id}${after}`, 'latin1');
+    peer.answer(`${status}${id}\r\n${headers}${end}${before}${id}${after}`, 'latin1', pauseOf(peer));
   };
 }
 
