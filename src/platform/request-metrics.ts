@@ -73,7 +73,7 @@ function histogramOf(name: string, route: string, { buckets, seconds }: Route, b
   ];
 }
 
-type Source = { name: string; help: string; type: 'counter' | 'histogram'; read(name: string): Value[] };
+type Source = { name: string; help: string; type: 'counter' | 'histogram'; readonly read: (name: string) => Value[] };
 
 /** The registry takes any object that has a name and says its values when it is read. */
 function register(registry: Registry, { name, help, type, read }: Source): void {
