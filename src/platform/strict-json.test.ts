@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { JsonError, type JsonValue, parseStrictJson } from './strict-json.ts';
+import { JsonError, type JsonValue, parseStrictJson, readStrictJson } from './strict-json.ts';
 
 const parse = (text: string): JsonValue => parseStrictJson(Buffer.from(text));
 const nested = (depth: number, open: string, close: string) => open.repeat(depth) + close.repeat(depth);
@@ -138,6 +138,44 @@ describe('strict JSON', () => {
         const parsed = parse(` ${text}\t`);
         assert.deepEqual(JSON.stringify(parsed), JSON.stringify(JSON.parse(text)));
       }),
+    );
+  });
+
+  test('a key means the same whatever stood in its place in the text before', () => {
+    const spelling = fc.constantFrom(
+      'a',
+      'ab',
+      'abc',
+      '\\u0061',
+      'a\\"',
+      '\\u0062',
+      'b',
+      '',
+      'é',
+      '\\u00e9',
+      'a"b',
+      'prototyp',
+      'prototype',
+    );
+    const object = fc
+      .array(spelling, { maxLength: 4 })
+      .map((keys) => `{${keys.map((key, index) => `"${key}":{"${key}":${index}}`).join(',')}}`);
+    const reading = (text: string): unknown => {
+      try {
+        const { value, members } = readStrictJson(Buffer.from(text));
+        return { value, members };
+      } catch (error) {
+        return (error as Error).message;
+      }
+    };
+    fc.assert(
+      fc.property(object, object, (before, text) => {
+        reading(members(8));
+        const afterOthers = reading(text);
+        reading(before);
+        assert.deepEqual(reading(text), afterOthers);
+      }),
+      { numRuns: 500 },
     );
   });
 

@@ -83,18 +83,29 @@ function countValidCharacters(bytes: Uint8Array): number {
   return characters;
 }
 
+/**
+ * The keys of texts before, in the order in which they stood there, quotes included. Programs send the same ones in the same order, so a
+ * key is compared with the one that stood in its place before it is read. Each was read once and found good, and is canonical as written.
+ */
+const usualKeys: { readonly key: string; readonly written: string }[] = [];
+const MOST_USUAL_KEYS = 32;
+/** A key that is kept may keep the text that it is a part of. */
+const LONGEST_USUAL_TEXT = 4_096;
+
 /** The text, how far it has been read, and the canonical text of the value that was read last. */
 type JsonSource = {
   readonly text: string;
   at: number;
   members: number;
+  /** Keys so far. */
+  keys: number;
   canonical: string;
   /** Of the outermost object, once it has been read. */
   outermost: readonly CanonicalMember[];
 };
 
 function parseText(text: string): CanonicalReading {
-  const source: JsonSource = { text, at: 0, members: 0, canonical: '', outermost: [] };
+  const source: JsonSource = { text, at: 0, members: 0, keys: 0, canonical: '', outermost: [] };
   const value = parseValue(source, 0);
   skipSpace(source);
   if (source.at < text.length) fail(source, 'there is more text after the value');
@@ -189,10 +200,29 @@ function parseKey(source: JsonSource, object: JsonObject): string {
   skipSpace(source);
   const start = source.at;
   if (source.text.charCodeAt(start) !== QUOTE) fail(source, 'expected a key in quotes');
-  const key = parseString(source);
-  if (FORBIDDEN_KEYS.has(key)) fail(source, `the key ${JSON.stringify(key)} is not allowed`, start);
+  const key = readUsualKey(source) ?? readKey(source);
+  source.keys++;
   if (Object.hasOwn(object, key)) fail(source, `the key ${JSON.stringify(key)} appears twice`, start);
   countMember(source);
+  return key;
+}
+
+/** The key that stood in this place before, if it stands there again. */
+function readUsualKey(source: JsonSource): string | null {
+  const usual = usualKeys[source.keys];
+  if (usual === undefined || !source.text.startsWith(usual.written, source.at)) return null;
+  source.at += usual.written.length;
+  source.canonical = usual.written;
+  return usual.key;
+}
+
+function readKey(source: JsonSource): string {
+  const { text, at: start } = source;
+  const key = parseString(source);
+  if (FORBIDDEN_KEYS.has(key)) fail(source, `the key ${JSON.stringify(key)} is not allowed`, start);
+  const isUsual = source.keys <= usualKeys.length && source.keys < MOST_USUAL_KEYS && text.length <= LONGEST_USUAL_TEXT;
+  // One without escapes: its end is the first quote.
+  if (isUsual && source.at === start + key.length + 2) usualKeys[source.keys] = { key, written: source.canonical };
   return key;
 }
 
