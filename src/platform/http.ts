@@ -46,7 +46,8 @@ const HEADERS_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
 const TIMEOUT_CHECK_MS = 1_000;
 const KEEP_ALIVE_MS = 65_000;
-/** A plain request comes at once. What takes longer is left to Node, with the limits above. */
+/** A plain request comes soon after its connection, and then at once. What takes longer is left to Node, with the limits above. */
+const FIRST_BYTES_MS = 2_000;
 const ARRIVAL_MS = 250;
 const HSTS_SECONDS = 365 * 24 * 3_600;
 
@@ -146,6 +147,7 @@ function createNodeServer(ctx: Context, plain: PlainService, handle: RequestList
     },
   );
   servePlainRequests(server, plain, {
+    firstBytesMs: FIRST_BYTES_MS,
     arrivalMs: ARRIVAL_MS,
     keepAliveMs: KEEP_ALIVE_MS,
     isEnding: () => stopping.endsConnections || !server.listening,

@@ -19,6 +19,7 @@ const answerText = (body: string, connection = 'keep-alive') =>
 
 /** Servers of one test, closed after it. */
 type Options = {
+  firstBytesMs?: number;
   arrivalMs?: number;
   keepAliveMs?: number;
   isEnding?: () => boolean;
@@ -46,6 +47,7 @@ const plainEcho: PlainService = {
 /** `service` null: Node alone. */
 async function listen(service: PlainService | null, options: Options = {}): Promise<Server> {
   const {
+    firstBytesMs = ARRIVAL_MS,
     arrivalMs = ARRIVAL_MS,
     keepAliveMs = KEEP_ALIVE_MS,
     isEnding = () => false,
@@ -63,6 +65,7 @@ async function listen(service: PlainService | null, options: Options = {}): Prom
   });
   if (service)
     servePlainRequests(server, service, {
+      firstBytesMs,
       arrivalMs,
       keepAliveMs,
       isEnding,
@@ -180,6 +183,15 @@ describe('a connection', () => {
     const text = await client.until(/\}$/);
     assert.deepEqual(waysOf(text), ['node']);
     assert.match(text, /"body":"\{\\"a\\":1\}"/);
+    await close(impatient);
+  });
+
+  test('on which nothing arrives for a while is not Node’s for that', async () => {
+    const impatient = await listen(plainEcho, { arrivalMs: 1 });
+    const client = open(impatient);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    client.socket.write(REQUEST);
+    assert.deepEqual(waysOf(await client.until(/\}$/)), ['plain']);
     await close(impatient);
   });
 
@@ -327,7 +339,7 @@ describe('a server of plain requests', () => {
   });
 
   test('leaves a connection that says nothing, or drips, to the limits of Node', async () => {
-    const server = await listen(plainEcho, { arrivalMs: 20, headersTimeout: 100 });
+    const server = await listen(plainEcho, { firstBytesMs: 20, arrivalMs: 20, headersTimeout: 100 });
     const [silent, dripping] = [open(server), open(server)];
     let at = 0;
     const drip = setInterval(() => dripping.socket.writable && dripping.socket.write(HEAD.charAt(at++)), 20);

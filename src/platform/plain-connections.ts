@@ -27,7 +27,8 @@ export type PlainService = {
 };
 
 export type PlainOptions = {
-  /** The first bytes, or the rest of a request, have this long. Then Node waits for them. */
+  /** The first bytes of a connection have this long, and the rest of a request. Then Node waits for them. */
+  readonly firstBytesMs: number;
   readonly arrivalMs: number;
   /** Until an unused connection is closed. */
   readonly keepAliveMs: number;
@@ -92,7 +93,7 @@ class PlainConnection implements Peer {
   listen(): void {
     this.socket.on('data', this.#receive).on('end', this.#end).on('timeout', this.#timeOut);
     this.socket.on('error', ignore).on('close', this.#close);
-    this.#waitFor(this.#shared.options.arrivalMs);
+    this.#waitFor(this.#shared.options.firstBytesMs);
   }
 
   lasts(): boolean {
