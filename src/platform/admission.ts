@@ -10,6 +10,7 @@ import { Problem } from './errors.ts';
 import { createUuid, publicId } from './ids.ts';
 import type { Place, Places } from './places.ts';
 import { tooManyRequests } from './rate-limit-headers.ts';
+import { atPace, type RefusalPace } from './refusal-pace.ts';
 import { createSharedLimiter } from './shared-limits.ts';
 import { type Entry, UnderWay } from './under-way.ts';
 
@@ -252,6 +253,7 @@ export function refuseQuickly(
   ctx: Context,
   places: Places,
   callers: CallerAdmission,
+  pace: RefusalPace,
   headers: Readonly<Record<string, string>>,
 ) {
   const { message, status, code } = new Problem('overloaded');
@@ -268,7 +270,7 @@ export function refuseQuickly(
       'X-Request-Id': id,
       ...headers,
     });
-    response.end(body);
+    atPace(pace, () => response.end(body));
     // The body is read to its end, so that the connection can be used again.
     request.resume();
     return true;

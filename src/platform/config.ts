@@ -300,8 +300,8 @@ export const SETTINGS = {
     100_000,
   ),
   MAX_REQUEST_DELAY_MS: integer(
-    'When even the fastest API request takes longer, a process handles fewer at the same time than MAX_IN_FLIGHT. 0: it never does.',
-    0,
+    'When even the fastest API request takes longer for a second, a process handles fewer at the same time, but at least 256. 0: it does not.',
+    25,
     0,
     10_000,
   ),

@@ -1,15 +1,17 @@
 // How many requests a process works on at the same time, found from how long they take. As in CoDel, the shortest time of a
 // window counts: a slow request among fast ones says nothing, but when even the fastest took too long, all of them waited in
-// a queue. Then fewer are let in, and the others are refused at once instead of after a long wait. Without delay the limit
-// grows again.
+// a queue. If that goes on for a second, fewer are let in, and the others are refused at once instead of after a long wait.
+// Without delay the limit grows again, and after a second in which it was not reached everybody is let in.
 
 const WINDOW_MS = 100;
+/** The queue of a burst goes away by itself: as long as everybody is let in, only one that stays for so long counts. */
+const STANDING_MS = 1_000;
 /** A window with fewer requests proves nothing. */
 const LEAST_SAMPLES = 10;
 /** Two full batches of accepts: fewer would not use the database well. */
 const LEAST = 256;
 const SHRINK = 0.8;
-const GROW = 1.1;
+const GROW = 1.02;
 
 export interface DelayControl {
   limit(): number;
@@ -30,11 +32,19 @@ export function createDelayControl(
   let samples = 0;
   let shortest = Number.POSITIVE_INFINITY;
   let busiest = 0;
+  /** Since when every window has shown a queue. */
+  let queueSince: number | null = null;
+  let reachedAt = 0;
 
-  function endWindow(): void {
+  function endWindow(at: number): void {
+    if (busiest >= limit) reachedAt = at;
     if (samples >= LEAST_SAMPLES) {
-      if (shortest > targetMs) limit = Math.max(least, Math.floor(Math.min(limit, busiest) * SHRINK));
-      else if (busiest >= limit) limit = Math.min(most, Math.ceil(limit * GROW));
+      if (shortest <= targetMs) queueSince = null;
+      else queueSince ??= at;
+      const stands = queueSince !== null && (limit < most || at - queueSince >= STANDING_MS);
+      // With fewer it is no queue, but a slow disk.
+      if (stands && busiest > least) limit = Math.max(least, Math.floor(Math.min(limit, busiest) * SHRINK));
+      else if (queueSince === null && busiest >= limit) limit = Math.min(most, Math.ceil(limit * GROW));
     }
     samples = 0;
     shortest = Number.POSITIVE_INFINITY;
@@ -42,11 +52,15 @@ export function createDelayControl(
   }
 
   return {
-    limit: () => limit,
+    limit() {
+      if (limit < most && now() - reachedAt >= STANDING_MS) limit = most;
+      return limit;
+    },
     ended(milliseconds, inFlight) {
       const at = now();
       if (at >= windowEnds) {
-        endWindow();
+        if (at - windowEnds > STANDING_MS) queueSince = null;
+        endWindow(at);
         windowEnds = at + WINDOW_MS;
       }
       samples++;

@@ -38,6 +38,7 @@ import {
   problemOf,
   problemOfRequest,
 } from './problem-answers.ts';
+import { atPace, createRefusalPace, type RefusalPace } from './refusal-pace.ts';
 import { stopState } from './stop-state.ts';
 
 export { rateLimitHeaders, tooManyRequests } from './rate-limit-headers.ts';
@@ -78,14 +79,16 @@ export function createHttpServer(ctx: Context, options: HttpOptions = {}): HttpS
   const { maxInFlight, maxRequestDelayMs } = ctx.config;
   const places = createPlaces(maxInFlight, createDelayControl(maxInFlight, maxRequestDelayMs));
   const callers = createCallerAdmission(ctx);
+  const pace = createRefusalPace();
   const common = commonHeaders(ctx);
   const refuseAddress = createAddressLimit(ctx);
   const operations: Operations = { byPath: new Map(), listeners: [] };
-  const refuse = refuseQuickly(ctx, places, callers, { ...common, Link: helpLink(ctx, 'overloaded') });
+  const refuse = refuseQuickly(ctx, places, callers, pace, { ...common, Link: helpLink(ctx, 'overloaded') });
   const plain = createPlainService(ctx, {
     operations,
     places,
     callers,
+    pace,
     refuseAddress,
     common,
     addressOf: forwardedAddress(ctx),
@@ -121,7 +124,7 @@ export function createHttpServer(ctx: Context, options: HttpOptions = {}): HttpS
   });
   parseOnlyStrictJson(app);
   logRequests(app, ctx);
-  answerProblems(app, ctx, send);
+  answerProblems(app, ctx, pace, send);
   // Fastify only collects the schemas of the routes, for OpenAPI. Operations read their input with the same schemas
   // (validation.ts), after the signature is checked and with the refusal that the specification gives each of them.
   app.setValidatorCompiler(() => () => true);
@@ -281,14 +284,16 @@ function withoutSlash(url: string): { path: string; url: string } | null {
   return { path: path.slice(0, -1), url: [path.slice(0, -1), ...query].join('?') };
 }
 
-function answerProblems(app: HttpServer, ctx: Context, send: SendProblem): void {
+function answerProblems(app: HttpServer, ctx: Context, pace: RefusalPace, send: SendProblem): void {
   const methodsAt = collectMethods(app);
   const answer: SendProblem = (problem, request, reply) => {
     const aim = problem.status === 404 && isBrowser(request) ? withoutSlash(request.url) : null;
     return aim && methodsAt(aim.path).includes('GET') ? reply.redirect(aim.url, 301) : send(problem, request, reply);
   };
   app.setErrorHandler((error, request, reply) => {
-    return answer(problemOfRequest(ctx, error, request), request, reply);
+    const problem = problemOfRequest(ctx, error, request);
+    if (problem.code !== 'overloaded') return answer(problem, request, reply);
+    return new Promise<void>((refuse) => atPace(pace, refuse)).then(() => answer(problem, request, reply));
   });
 
   app.setNotFoundHandler((request, reply) => {

@@ -14,6 +14,7 @@ import { type AnsweredRequest, addOperation, whenAnswered } from './operations.t
 import { createPlaces } from './places.ts';
 import type { Peer } from './plain-connections.ts';
 import { createPlainService } from './plain-operations.ts';
+import { createRefusalPace } from './refusal-pace.ts';
 
 type OpenContext = Awaited<ReturnType<typeof createTestContext>>;
 type Asked = { path?: string; body?: string; headers?: Record<string, string> };
@@ -210,19 +211,20 @@ describe('limits of plain requests', () => {
     }
   });
 
-  test('a flood of refusals is read later, except from a proxy', async () => {
+  test('after a flood of refusals connections are read later, and those of a proxy are answered later', async () => {
     const ctx = await createTestContext({ RATE_LIMIT_PER_ADDRESS_PER_SECOND: '0', TRUSTED_PROXIES: '192.0.2.1' });
     const operation = { url: PAY, handler: () => Promise.reject(new Error('not called')), problemBody: undefined };
     const service = createPlainService(ctx, {
       operations: { byPath: new Map([[PAY, operation]]), listeners: [] },
       places: { ...createPlaces(1), isFull: () => true },
       callers: createCallerAdmission(ctx),
+      pace: createRefusalPace(),
       addressOf: () => '',
       refuseAddress: () => undefined,
       common: {},
       keepAliveMs: 1_000,
     });
-    const pausesOf = (remoteAddress: string) => {
+    const floodFrom = (remoteAddress: string) => {
       const pauses: number[] = [];
       const peer: Peer = {
         socket: { remoteAddress } as Socket,
@@ -237,10 +239,14 @@ describe('limits of plain requests', () => {
       return pauses;
     };
     try {
-      assert.ok(pausesOf('192.0.2.1').every((pause) => pause === 0));
-      const pauses = pausesOf('192.0.2.2');
+      const pauses = floodFrom('192.0.2.2');
+      assert.equal(pauses.length, 2_000);
       assert.ok(pauses.slice(0, 100).every((pause) => pause === 0));
-      assert.ok((pauses.at(-1) ?? 0) > 0);
+      assert.equal(pauses.at(-1), 1_000);
+      const proxied = floodFrom('192.0.2.1');
+      assert.equal(proxied.length, 0, 'the flood before took all turns of a second');
+      while (proxied.length < 2_000) await new Promise((resolve) => setTimeout(resolve, 20));
+      assert.ok(proxied.every((pause) => pause === 0));
     } finally {
       await ctx.close();
     }

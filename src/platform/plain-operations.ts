@@ -15,13 +15,14 @@ import type { Place, Places } from './places.ts';
 import type { Peer, PlainService } from './plain-connections.ts';
 import type { PlainRequest } from './plain-request.ts';
 import { helpLink, noteProblem, problemBody, problemHeaders, problemOfRequest } from './problem-answers.ts';
-import { createRefusalPace } from './refusal-pace.ts';
+import { atPace, type RefusalPace } from './refusal-pace.ts';
 import type { CanonicalMember } from './strict-json.ts';
 
 export type PlainParts = {
   readonly operations: Operations;
   readonly places: Places;
   readonly callers: CallerAdmission;
+  readonly pace: RefusalPace;
   /** The address of a caller behind a trusted proxy. */
   readonly addressOf: (socket: Socket, headers: Readonly<Record<string, string>>) => string;
   readonly refuseAddress: (address: string) => Problem | undefined;
@@ -83,16 +84,14 @@ class PlainCall implements OperationRequest {
 }
 
 type Answer = { readonly status: number; readonly body: string; readonly code: ProblemCode | null };
-/** How long a connection is not read after a refusal because too many requests are in flight. */
-type PauseOf = (peer: Peer) => number;
+/** Answers that too many requests are in flight, by calling `answer` with how long the connection is not read after it. */
+type Refuse = (peer: Peer, answer: (pauseMs: number) => void) => void;
 
 export function createPlainService(ctx: Context, parts: PlainParts): PlainService {
   const { operations, places, callers, refuseAddress } = parts;
-  const pace = createRefusalPace();
-  // The next request on a connection of a proxy is somebody else's.
-  const pauseOf: PauseOf = ({ socket }) => (callers.areMany(socket) ? 0 : pace());
-  const send = createSender(parts, pauseOf);
-  const refuseQuickly = createQuickRefusal(ctx, parts, pauseOf);
+  const refuseAtPace = createPacedRefusal(parts);
+  const send = createSender(parts, refuseAtPace);
+  const refuseQuickly = createQuickRefusal(ctx, parts, refuseAtPace);
 
   function serve(request: PlainRequest, peer: Peer): void {
     const operation = operations.byPath.get(request.head.path);
@@ -167,14 +166,24 @@ function refusalOf(ctx: Context, call: PlainCall, problem: Problem): Answer {
   };
 }
 
+/** Refuses at once, and reads the next request of the connection later. That of a proxy is somebody else's: there the answer waits. */
+function createPacedRefusal({ callers, pace }: PlainParts): Refuse {
+  return ({ socket }, answer) => {
+    if (callers.areMany(socket)) atPace(pace, () => answer(0));
+    else answer(pace());
+  };
+}
+
 /** Writes an answer as Node would, in one piece. */
-function createSender(parts: PlainParts, pauseOf: PauseOf): (call: PlainCall, answer: Answer) => void {
+function createSender(parts: PlainParts, refuseAtPace: Refuse): (call: PlainCall, answer: Answer) => void {
   const endOfHead = createEndOfHead(parts);
   return ({ id, peer, reply }, { status, body, code }) => {
     const bytes = Buffer.byteLength(body);
     const head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\nx-request-id: ${id}\r\n${linesOf(reply.added)}`;
     const encoding = bytes === body.length ? 'latin1' : 'utf8';
-    peer.answer(`${head}${endOfHead(bytes, peer)}${body}`, encoding, code === 'overloaded' ? pauseOf(peer) : 0);
+    const answer = (pauseMs: number) => peer.answer(`${head}${endOfHead(bytes, peer)}${body}`, encoding, pauseMs);
+    if (code === 'overloaded') refuseAtPace(peer, answer);
+    else answer(0);
   };
 }
 
@@ -185,7 +194,7 @@ function createSender(parts: PlainParts, pauseOf: PauseOf): (call: PlainCall, an
 function createQuickRefusal(
   ctx: Context,
   parts: PlainParts,
-  pauseOf: PauseOf,
+  refuseAtPace: Refuse,
 ): (id: string, operation: Operation, peer: Peer) => void {
   const problem = new Problem('overloaded', { retryAfterSeconds: 1 });
   const headers = linesOf({ ...problemHeaders(problem), Link: helpLink(ctx, problem.code) });
@@ -203,8 +212,10 @@ function createQuickRefusal(
     noteOverload(ctx);
     ctx.metrics.refusals.inc({ code: problem.code });
     const [before = '', after = ''] = bodyOf(operation);
-    const end = endOfHead(before.length + id.length + after.length, peer);
-    peer.answer(`${status}${id}\r\n${headers}${end}${before}${id}${after}`, 'latin1', pauseOf(peer));
+    refuseAtPace(peer, (pauseMs) => {
+      const end = endOfHead(before.length + id.length + after.length, peer);
+      peer.answer(`${status}${id}\r\n${headers}${end}${before}${id}${after}`, 'latin1', pauseMs);
+    });
   };
 }
 
