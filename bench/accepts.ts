@@ -145,7 +145,7 @@ export async function measureOverload(bench: Bench, accepts: number, times: numb
     value: refusals.length === 0 ? null : percentile(refusals, 0.5),
     unit: 'ms',
     goal: '20',
-    note: `${refusals.length} of ${NEW_CALLERS_PER_SECOND * seconds} callers who were not refused before; who comes back at once waits up to a second`,
+    note: `${refusals.length} of ${NEW_CALLERS_PER_SECOND * seconds} new callers; who comes back at once waits up to a second`,
   });
 }
 

@@ -44,23 +44,18 @@ export interface Batch<Item, Result> {
 type PendingItem<Item, Result> = { item: Item; resolve(result: Result): void; reject(error: unknown): void };
 
 export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): Batch<Item, Result> {
-  const maxItems = options.maxItems ?? 128;
-  const maxWaiting = options.maxWaiting ?? 4_096;
-  const concurrency = options.concurrency ?? 2;
+  const { maxItems = 128, maxWaiting = 4_096, concurrency = 2 } = options;
   const concurrencyWhenFull = options.concurrencyWhenFull ?? concurrency;
   const enough = options.rest?.enough ?? maxItems;
-  let waiting: PendingItem<Item, Result>[] = [];
+  const waiting: PendingItem<Item, Result>[] = [];
   let running = 0;
   /** Batches that are committed, and whose callers go on in a moment. */
   let settling = 0;
   let scheduled = false;
-  /** Items of the last batch, and those that waited when it ended: in a closed circle of callers, all of them. */
-  let circle = 0;
+  const circle = createCircle(enough, maxItems);
   const rest = createRest(options.rest ?? null, Math.min(options.processes ?? 1, MOST_TIMES_LONGER), pump);
   const quiet = createQuiet(() => running === 0 && settling === 0 && waiting.length === 0);
 
-  /** Of a batch: the database writes one half while this process reads the other. */
-  const half = () => Math.min(maxItems, Math.max(enough, Math.ceil(circle / 2)));
   const mayStart = () => running < (waiting.length >= maxItems ? concurrencyWhenFull : concurrency);
 
   async function commit(entries: PendingItem<Item, Result>[]): Promise<void> {
@@ -75,7 +70,7 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
       else for (const entry of entries) entry.reject(error);
     } finally {
       end();
-      circle = entries.length + waiting.length;
+      circle.see(entries.length + waiting.length);
     }
   }
 
@@ -96,9 +91,7 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
     while (waiting.length > 0 && mayStart()) {
       if (waiting.length < enough && rest.isOn()) return;
       rest.stop();
-      const most = half();
-      const entries = waiting.slice(0, most);
-      waiting = waiting.slice(most);
+      const entries = waiting.splice(0, circle.half());
       running++;
       void commit(entries).finally(() => {
         running--;
@@ -116,7 +109,7 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
         waiting.push({ item, resolve, reject });
         if (!mayStart()) return;
         // Never in the name of a request: a batch holds the items of many.
-        if (waiting.length >= half()) withoutTracking(pump);
+        if (waiting.length >= circle.half()) withoutTracking(pump);
         else if (!scheduled && (waiting.length >= enough || !rest.isWaiting())) {
           scheduled = true;
           // Requests that arrived in the same turn of the event loop belong to the same batch.
@@ -130,6 +123,24 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
       });
     },
     idle: quiet.wait,
+  };
+}
+
+/** Callers who send their next item when they have the answer to the last one. */
+interface Circle {
+  /** At the end of a batch: its items, and those that wait. In a closed circle that is everybody. */
+  see(callers: number): void;
+  /** For a batch: the database writes one half while this process reads the other. */
+  half(): number;
+}
+
+function createCircle(enough: number, maxItems: number): Circle {
+  let callers = 0;
+  return {
+    see(seen) {
+      callers = seen;
+    },
+    half: () => Math.min(maxItems, Math.max(enough, Math.ceil(callers / 2))),
   };
 }
 

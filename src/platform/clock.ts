@@ -34,15 +34,18 @@ export function createVirtualClock(start: Date | string): VirtualClock {
   };
 }
 
-let printedMillis = Number.NaN;
-let printed = '';
+/** `toISOString`, made once for equal moments that follow each other: those of the rows of a batch. */
+export const isoMillis = createPrinter();
 
-/** `toISOString`, made once for equal moments that follow each other: the rows of a batch, and requests of one second. */
-export function isoMillis(moment: Date): string {
-  const millis = moment.getTime();
-  if (millis !== printedMillis) printed = moment.toISOString();
-  printedMillis = millis;
-  return printed;
+function createPrinter(): (moment: Date) => string {
+  let printed = '';
+  let printedMillis = Number.NaN;
+  return (moment) => {
+    const millis = moment.getTime();
+    if (millis !== printedMillis) printed = moment.toISOString();
+    printedMillis = millis;
+    return printed;
+  };
 }
 
 /** ISO 8601 in UTC with microseconds and a trailing Z, as the specification's records show times. */

@@ -300,7 +300,7 @@ export const SETTINGS = {
     100_000,
   ),
   MAX_REQUEST_DELAY_MS: integer(
-    'When even the fastest API request takes longer for a second, a process handles fewer at the same time, but at least 256. 0: it does not.',
+    'When even the fastest API request takes longer for a second, a process handles fewer at the same time, down to 256. 0: never.',
     25,
     0,
     10_000,

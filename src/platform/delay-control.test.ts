@@ -10,7 +10,7 @@ function createWindows(most: number) {
   const control = createDelayControl(most, 80, () => time);
   return {
     control,
-    wait(milliseconds: number): void {
+    wait: (milliseconds: number): void => {
       time += milliseconds;
     },
     pass: (windows: number, milliseconds: number, inFlight: number, requests = 20): number => {
