@@ -192,6 +192,22 @@ describe('the embedded PostgreSQL', () => {
     assert.deepEqual(await query(postgres.url, 'select count(*)::int as rows from kept'), [{ rows: 3 }]);
   });
 
+  test('waits for a statement that the killed one had under way', async () => {
+    const client = new pg.Client({ connectionString: postgres.url });
+    client.on('error', () => undefined);
+    await client.connect();
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+    const lost = assert.rejects(client.query('do $$ begin loop perform 1; end loop; end $$'));
+    process.kill(postgres.pid, 'SIGKILL');
+    await untilDead(postgres.pid);
+    const waiting = /a statement in it has not ended yet/;
+    const started = start();
+    await until(() => sentences.some((sentence) => waiting.test(sentence)));
+    process.kill(rows[0]?.pid ?? 0, 'SIGKILL');
+    await Promise.all([started, lost]);
+    assert.deepEqual(await query(postgres.url, 'select count(*)::int as rows from kept'), [{ rows: 3 }]);
+  });
+
   test('is started again at its address when it ends by itself while a gateway keeps it', async () => {
     await postgres.stop();
     const problems: string[] = [];

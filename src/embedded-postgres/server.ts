@@ -19,6 +19,9 @@ const STOP_TIMEOUT_MS = 10_000;
 const WATCH_MS = 1_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 const MAX_PORT_TRIES = 3;
+/** A statement under way in a server that was killed notices it late. Until it does, its process keeps the shared memory. */
+const OLD_MEMORY_TIMEOUT_MS = 30_000;
+const OLD_MEMORY_POLL_MS = 250;
 const LOG_LINES_SHOWN = 15;
 const MAX_LOG_BYTES = 10 * 1024 * 1024;
 
@@ -94,7 +97,9 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const installation = await locateInstallation(folder.cluster, onProgress);
   await removeStalePidFile(folder);
   await prepareCluster(folder, installation, options.settings?.fsync !== 'off', onProgress);
-  for (let tries = 1; ; tries++) {
+  let portTries = 0;
+  let waitsSince: number | null = null;
+  for (;;) {
     const port = await choosePort(folder);
     const child = launch(folder, installation, port, options.settings ?? {});
     try {
@@ -103,10 +108,18 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
       return await handle(folder, child.pid ?? 0, port, child);
     } catch (error) {
       if (child.exitCode === null && child.signalCode === null) child.kill('SIGQUIT');
-      // Another program took the port between our check and PostgreSQL's start.
-      const portTaken = error instanceof EmbeddedPostgresError && /Address already in use/i.test(error.message);
-      if (!portTaken || tries >= MAX_PORT_TRIES) throw error;
-      await rm(folder.port, { force: true });
+      const reason = error instanceof EmbeddedPostgresError ? error.message : '';
+      if (/shared memory block .* is still in use/i.test(reason)) {
+        if (waitsSince === null)
+          onProgress('PostgreSQL was killed, and a statement in it has not ended yet; waiting for it');
+        waitsSince ??= performance.now();
+        if (performance.now() - waitsSince > OLD_MEMORY_TIMEOUT_MS) throw error;
+        await new Promise((resolve) => setTimeout(resolve, OLD_MEMORY_POLL_MS));
+      } else {
+        // Another program took the port between our check and PostgreSQL's start.
+        if (!/Address already in use/i.test(reason) || ++portTries >= MAX_PORT_TRIES) throw error;
+        await rm(folder.port, { force: true });
+      }
     }
   }
 }

@@ -204,16 +204,7 @@ describe('the database', () => {
 describe('a database that is killed', () => {
   test('requests get 503 while it is away and work again after; nothing acknowledged is lost', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'simbi-killed-'));
-    const start = async (tries = 20): ReturnType<typeof startEmbeddedPostgres> => {
-      try {
-        return await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
-      } catch (error) {
-        // On a busy machine a backend of the killed server may hold its memory for some seconds.
-        if (tries === 0 || !/shared memory block .* still in use/.test(String(error))) throw error;
-        await new Promise((resolve) => setTimeout(resolve, 250));
-        return start(tries - 1);
-      }
-    };
+    const start = () => startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
     let postgres = await start();
     const opened = await createTestContext();
     const db = connectDatabase({ url: postgres.url, as: 'owner' });
