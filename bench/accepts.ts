@@ -1,14 +1,18 @@
 // Accepting payments: one process that only answers requests (`ROLE=api`). Acknowledged means committed.
 
-import { setTimeout as pause } from 'node:timers/promises';
+import { fork } from 'node:child_process';
+import { join } from 'node:path';
 import { type Baselines, startBaseline } from './baselines.ts';
 import { cpuMs, treeCpuMs } from './gateway-process.ts';
-import { type LoadResult, percentile, runLoad, runOwnLoad, signRequests } from './load.ts';
+import { type LoadResult, percentile, runLoad, signRequests } from './load.ts';
 import { ratio, say } from './measures.ts';
-import { acceptParams, type Bench, COLLECTIONS, CONNECTIONS, PORT } from './parts.ts';
+import type { NewCallers } from './new-callers.ts';
+import { acceptParams, type Bench, COLLECTIONS, CONNECTIONS, firstMessage, PORT, pause, root } from './parts.ts';
 
 const OVERLOAD_CONNECTIONS = 1_500;
 const NEW_CALLERS_PER_SECOND = 20;
+/** By then the generator has read its requests. */
+const BEFORE_NEW_CALLERS_MS = 2_000;
 const ALONE = 1_000;
 
 const ROUNDS = 5;
@@ -130,7 +134,7 @@ export async function measureOverload(bench: Bench, accepts: number, times: numb
       maxSeconds: seconds + 2,
       isOverload: true,
     }),
-    watchRefusals(bench, seconds),
+    watchRefusals(bench, seconds / 2),
   ]);
   bench.measures.add({
     name: `offered ${times} times the maximum: goodput ÷ maximum`,
@@ -145,30 +149,23 @@ export async function measureOverload(bench: Bench, accepts: number, times: numb
     value: refusals.length === 0 ? null : percentile(refusals, 0.5),
     unit: 'ms',
     goal: '20',
-    note: `${refusals.length} of ${NEW_CALLERS_PER_SECOND * seconds} new callers; who comes back at once waits up to a second`,
+    note: `${refusals.length} of ${(NEW_CALLERS_PER_SECOND * seconds) / 2} new callers; who comes back at once waits up to a second`,
   });
 }
 
 /** How long callers wait for a refusal who come once, on a connection of their own, in the middle of the overload. */
-async function watchRefusals(bench: Bench, seconds: number): Promise<number[]> {
-  const requests = signRequests(bench.merchants, NEW_CALLERS_PER_SECOND * seconds, COLLECTIONS, (index) =>
-    acceptParams(1_000_000_000 + index),
-  );
-  const waits: number[] = [];
-  await Promise.all(
-    requests.map(async (request, index) => {
-      await pause((index * 1000) / NEW_CALLERS_PER_SECOND);
-      const { refusalLatencies } = await runOwnLoad({
-        host: '127.0.0.1',
-        port: PORT,
-        path: COLLECTIONS,
-        connections: 1,
-        rate: null,
-        requests: [request],
-        maxSeconds: 60,
-      });
-      waits.push(...refusalLatencies);
-    }),
-  );
-  return waits.sort((left, right) => left - right);
+async function watchRefusals({ merchants }: Bench, seconds: number): Promise<number[]> {
+  const params = (index: number) => acceptParams(1_000_000_000 + index);
+  const requests = signRequests(merchants, NEW_CALLERS_PER_SECOND * seconds, COLLECTIONS, params);
+  const child = fork(join(root, 'bench/new-callers.ts'), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const waits = firstMessage<number[]>(child);
+  await pause(BEFORE_NEW_CALLERS_MS);
+  const callers: NewCallers = {
+    port: PORT,
+    path: COLLECTIONS,
+    perSecond: NEW_CALLERS_PER_SECOND,
+    requests: requests.map((request) => request.toString('latin1')),
+  };
+  child.send(callers);
+  return (await waits).sort((left, right) => left - right);
 }

@@ -1,7 +1,7 @@
 // How many requests a process works on at the same time, found from how long they take. As in CoDel, the shortest time of a
 // window counts: a slow request among fast ones says nothing, but when even the fastest took too long, all of them waited in
 // a queue. If that goes on for a second, fewer are let in, and the others are refused at once instead of after a long wait.
-// Without delay the limit grows again, and after a second in which it was not reached everybody is let in.
+// Without delay the limit grows again, and after a second in which nobody was refused everybody is let in.
 
 const WINDOW_MS = 100;
 /** The queue of a burst goes away by itself: as long as everybody is let in, only one that stays for so long counts. */
@@ -17,6 +17,8 @@ export interface DelayControl {
   limit(): number;
   /** A request ended that took this long; `inFlight` with it. */
   ended(milliseconds: number, inFlight: number): void;
+  /** A request is refused because of the limit. */
+  refused(): void;
 }
 
 /** When even the fastest request of a window took longer than `targetMs`, there is a standing queue. 0: nobody looks. */
@@ -25,7 +27,7 @@ export function createDelayControl(
   targetMs: number,
   now: () => number = () => performance.now(),
 ): DelayControl {
-  if (targetMs === 0) return { limit: () => most, ended: () => undefined };
+  if (targetMs === 0) return { limit: () => most, ended: () => undefined, refused: () => undefined };
   const least = Math.min(LEAST, most);
   let limit = most;
   let windowEnds = 0;
@@ -34,17 +36,20 @@ export function createDelayControl(
   let busiest = 0;
   /** Since when every window has shown a queue. */
   let queueSince: number | null = null;
-  let reachedAt = 0;
+  /** When the limit was last made smaller, or refused a request. */
+  let neededAt = 0;
 
   function endWindow(at: number): void {
-    if (busiest >= limit) reachedAt = at;
     if (samples >= LEAST_SAMPLES) {
       if (shortest <= targetMs) queueSince = null;
       else queueSince ??= at;
       const stands = queueSince !== null && (limit < most || at - queueSince >= STANDING_MS);
       // With fewer it is no queue, but a slow disk.
-      if (stands && busiest > least) limit = Math.max(least, Math.floor(Math.min(limit, busiest) * SHRINK));
-      else if (queueSince === null && busiest >= limit) limit = Math.min(most, Math.ceil(limit * GROW));
+      if (stands && busiest > least) {
+        limit = Math.max(least, Math.floor(Math.min(limit, busiest) * SHRINK));
+        neededAt = at;
+      }
+      if (queueSince === null && busiest >= limit) limit = Math.min(most, Math.ceil(limit * GROW));
     }
     samples = 0;
     shortest = Number.POSITIVE_INFINITY;
@@ -53,7 +58,7 @@ export function createDelayControl(
 
   return {
     limit() {
-      if (limit < most && now() - reachedAt >= STANDING_MS) limit = most;
+      if (limit < most && now() - neededAt >= STANDING_MS) limit = most;
       return limit;
     },
     ended(milliseconds, inFlight) {
@@ -66,6 +71,9 @@ export function createDelayControl(
       samples++;
       if (milliseconds < shortest) shortest = milliseconds;
       if (inFlight > busiest) busiest = inFlight;
+    },
+    refused() {
+      if (limit < most) neededAt = now();
     },
   };
 }

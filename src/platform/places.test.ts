@@ -79,7 +79,8 @@ describe('places', () => {
 
   describe('when they are scarce', () => {
     /** Ten places for integrations, though there are a hundred. */
-    const scarcePlaces = () => createPlaces(100, { limit: () => 10, ended: () => undefined });
+    const scarcePlaces = (refused = () => {}) =>
+      createPlaces(100, { limit: () => 10, ended: () => undefined, refused });
 
     function enterAs(places: Places, caller: string): Place | null {
       const { place } = enter(places, null);
@@ -107,9 +108,21 @@ describe('places', () => {
       assert.equal(places.isFull(), true);
     });
 
+    test('refusals are told to what sets the limit', () => {
+      let refusals = 0;
+      const places = scarcePlaces(() => refusals++);
+      for (let held = 0; held < 10; held++) enterAs(places, 'big');
+      assert.equal(refusals, 0);
+      assert.equal(places.isFull('big'), true);
+      assert.equal(refusals, 1);
+      assert.equal(enterAs(places, 'big'), null);
+      assert.equal(refusals, 2);
+    });
+
     test('how long integrations took is measured, pages are not', () => {
       const times: number[] = [];
-      const places = createPlaces(100, { limit: () => 100, ended: (milliseconds) => times.push(milliseconds) });
+      const ended = (milliseconds: number) => void times.push(milliseconds);
+      const places = createPlaces(100, { limit: () => 100, ended, refused: () => undefined });
       enter(places, null).place?.leave();
       enterAs(places, 'shop')?.leave();
       assert.equal(times.length, 1);

@@ -37,12 +37,12 @@ export interface Places {
 export function createPlaces(total: number, control: DelayControl = createDelayControl(total, 0)): Places {
   const room = createRoom(total, control);
   return {
-    isFull: (caller) => isScarce(room, room.taken, caller),
+    isFull: (caller) => refuses(room, room.taken, caller),
     enter(address, entered) {
-      if (isScarce(room, room.taken)) return entered(null);
+      if (refuses(room, room.taken)) return entered(null);
       if (address === null) return entered(takePlace(room, null));
       room.shares.take(address, (granted) => {
-        if (granted && !isScarce(room, room.taken)) return entered(takePlace(room, address));
+        if (granted && !refuses(room, room.taken)) return entered(takePlace(room, address));
         if (granted) room.shares.giveBack(address);
         entered(null);
       });
@@ -87,6 +87,12 @@ function isScarce({ total, control, callers, reserve }: Room, taken: number, cal
   return callers.placesOf(caller) >= Math.max(1, Math.floor(limit / callers.countWith(caller)));
 }
 
+function refuses(room: Room, taken: number, caller?: string): boolean {
+  const isRefused = isScarce(room, taken, caller);
+  if (isRefused) room.control.refused();
+  return isRefused;
+}
+
 /** A place that counts against the share of `address`, which was taken before. */
 function takePlace(room: Room, address: string | null): Place {
   room.taken++;
@@ -107,7 +113,7 @@ function takePlace(room: Room, address: string | null): Place {
     callerKnown(caller) {
       giveBackShare();
       if (caller === undefined || knownCaller !== null || state !== 'working') return true;
-      if (isScarce(room, room.taken - 1, caller)) return false;
+      if (refuses(room, room.taken - 1, caller)) return false;
       knownCaller = caller;
       room.callers.add(caller);
       return true;
