@@ -23,7 +23,9 @@ async function call({ port, path, perSecond, requests }: NewCallers): Promise<nu
   return (await Promise.all(waits)).flat();
 }
 
-process.once('message', async (callers: NewCallers) => {
-  process.send?.(await call(callers));
-  process.disconnect();
+process.once('message', (callers: NewCallers) => {
+  void call(callers).then((waits) => {
+    process.send?.(waits);
+    process.disconnect();
+  });
 });
