@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { type IncomingHttpHeaders, request as send } from 'node:http';
+import { type IncomingHttpHeaders, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { createTestContext } from '../../test/harness.ts';
-import { createCallerAdmission } from './admission.ts';
+import { createCallerAdmission, refuseQuickly } from './admission.ts';
 import { noteCommit } from './commit-tracking.ts';
 import { Problem } from './errors.ts';
 import { createHttpServer, type HttpServer } from './http.ts';
@@ -208,6 +208,22 @@ describe('limits of plain requests', () => {
       assert.equal((await ask(opened, {})).status, 200);
     } finally {
       await close(opened);
+    }
+  });
+
+  test('after a flood of refusals those on connections that Node reads are answered later', async () => {
+    const ctx = await createTestContext();
+    let answered = 0;
+    const places = { ...createPlaces(1), isFull: () => true };
+    const refuse = refuseQuickly(ctx, places, createCallerAdmission(ctx), createRefusalPace(), {});
+    const request = { url: '/api/v3/pay', socket: {}, resume: () => undefined } as unknown as IncomingMessage;
+    const response = { writeHead: () => undefined, end: () => answered++ } as unknown as ServerResponse;
+    try {
+      for (let count = 0; count < 2_000; count++) assert.ok(refuse(request, response));
+      assert.ok(answered >= 100 && answered < 2_000, `${answered} are answered at once`);
+      while (answered < 2_000) await new Promise((resolve) => setTimeout(resolve, 20));
+    } finally {
+      await ctx.close();
     }
   });
 

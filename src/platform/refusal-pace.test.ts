@@ -1,4 +1,4 @@
-// Who comes back at once after a refusal is read later, and nobody else is.
+// Who comes back at once after a refusal is slowed down, and nobody else is.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
