@@ -1,4 +1,4 @@
-// npm run profile -- accept|payment|callback|status: where the processor time of one path goes. Starts the gateway as users do
+// npm run profile -- accept|payment|callback|status|links: where the processor time of one path goes. Starts the gateway as users do
 // (log and request log on), loads it with 64 connections, prints processor time a request of each process, and the functions
 // that take most of it; the profile is written to a file that a browser's developer tools open.
 //
@@ -46,6 +46,9 @@ const SHOWN = 25;
 const FIRST_PORT = 20_400 + (process.pid % 500) * 2;
 const COLLECTIONS = '/api/v3/service-unified-collections';
 const STATUS = '/api/v3/get-unified-transaction-status';
+const TOKEN = '/api/integration/get-token';
+const NEW_LINK = '/api/v3/payment-link-api/create';
+const LISTED = 50;
 
 /** What each path sends, and whether its merchants hear of it by callback. */
 const PATHS = {
@@ -55,6 +58,7 @@ const PATHS = {
   // The operator decides later and reports it, twice.
   callback: { role: 'all', path: COLLECTIONS, mobile: '256772123006', hasCallback: true },
   status: { role: 'all', path: STATUS, mobile: '256772123000', hasCallback: false },
+  links: { role: 'all', path: '/api/payment-link-api/list', mobile: '', hasCallback: false },
 } as const;
 
 const { values: options, positionals } = parseArgs({
@@ -80,6 +84,8 @@ type Candidate = {
   gateway: GatewayProcess;
   merchants: Merchant[];
   refs: string[];
+  /** Of the first merchant, where the path asks for one. */
+  token: string;
   port: number;
 };
 type Round = {
@@ -162,8 +168,9 @@ async function prepare(code: string, label: string, index: number): Promise<Cand
   receiver.send({ secrets });
   say(`starting ${label || 'the gateway'}: ROLE=${plan.role}`);
   const gateway = await startGatewayProcess(code, { ...settings, ROLE: plan.role });
-  const candidate = { label, ctx, gateway, merchants, refs: [], port };
+  const candidate = { label, ctx, gateway, merchants, refs: [], token: '', port };
   if (name === 'status') await makePayments(candidate);
+  if (name === 'links') candidate.token = await makeLinks(candidate);
   return candidate;
 }
 
@@ -196,6 +203,27 @@ async function makePayments({ ctx, merchants, refs, port }: Candidate): Promise<
   }
 }
 
+/** A full page of links of the first merchant, and a token to read them with. */
+async function makeLinks({ merchants, port }: Candidate): Promise<string> {
+  const [first] = merchants;
+  if (!first) throw new Error('no merchant to make links as');
+  const requests = signRequests([first], LISTED, NEW_LINK, (index) => ({
+    amount: 1_000 + index,
+    currency: 'UGX',
+    country_id: 11,
+    item_name: `Item ${index}`,
+  }));
+  await runLoad({ host: '127.0.0.1', port, path: NEW_LINK, connections: 1, rate: null, requests, maxSeconds: 30 });
+  const answer = await fetch(`http://127.0.0.1:${port}${TOKEN}`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ client_id: first.clientId, secret_key: first.secretKey }),
+  });
+  const { data } = (await answer.json()) as { data?: { token?: string } };
+  if (!data?.token) throw new Error(`no token: ${answer.status}`);
+  return data.token;
+}
+
 function paymentOf(callbackUrl: string | null): object {
   return {
     amount: 1000 + (reference % 500),
@@ -209,14 +237,8 @@ function paymentOf(callbackUrl: string | null): object {
 
 /** One round of `count` requests; where callbacks are sent it ends with the last of them. */
 async function measure(candidate: Candidate, receiverPort: number, count: number): Promise<Round> {
-  const { gateway, merchants, refs } = candidate;
-  const requests = signRequests(merchants, count, plan.path, (index) =>
-    refs.length > 0
-      ? { id: refs[index % refs.length], salt: reference++ }
-      : paymentOf(
-          plan.hasCallback ? `http://127.0.0.1:${receiverPort}/cb/${merchants[index % merchants.length]?.index}` : null,
-        ),
-  );
+  const { gateway } = candidate;
+  const requests = requestsOf(candidate, receiverPort, count);
   receiver.send({ reset: true });
   const before = readClocks(gateway);
   const started = performance.now();
@@ -244,6 +266,18 @@ async function measure(candidate: Candidate, receiverPort: number, count: number
     p99: percentile(load.latencies, 0.99),
     mb: residentMb(gateway.pid),
   };
+}
+
+function requestsOf({ merchants, refs, token }: Candidate, receiverPort: number, count: number): Buffer[] {
+  if (token !== '') {
+    const get = `GET ${plan.path}?limit=${LISTED} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ${token}\r\n\r\n`;
+    return Array.from({ length: count }, () => Buffer.from(get));
+  }
+  return signRequests(merchants, count, plan.path, (index) => {
+    if (refs.length > 0) return { id: refs[index % refs.length], salt: reference++ };
+    const shop = merchants[index % merchants.length]?.index;
+    return paymentOf(plan.hasCallback ? `http://127.0.0.1:${receiverPort}/cb/${shop}` : null);
+  });
 }
 
 function readClocks({ pid }: GatewayProcess): { node: number; children: number; postgres: number } {

@@ -11,6 +11,7 @@ import { type CommitState, type CommitWatch, createCommitWatch } from './commit-
 import { busyAsProblem, lossOf, withRetries } from './database-errors.ts';
 import { SERVICE_ROLE, TENANT_ROLE } from './database-roles.ts';
 import { clientOf, connectClient, DatabaseServers } from './database-servers.ts';
+import { useOwnTypes } from './database-types.ts';
 import { asRole, isPooled } from './database-url.ts';
 import { Problem } from './errors.ts';
 import { type KnownColumns, type Preamble, sendPrepared } from './prepared-query.ts';
@@ -40,7 +41,7 @@ export const DISTRIBUTED_MARK = 'store_is_distributed';
 /** A statement without one of these words changes nothing. */
 const CHANGES = /\b(?:insert|update|delete|post_transfers)\b/i;
 
-pg.types.setTypeParser(pg.types.builtins.INT8, BigInt);
+useOwnTypes();
 
 /** A statement with a name is prepared once per connection; use it for the fixed texts of the hot path. */
 export type Statement = string | { readonly name: string; readonly text: string };
