@@ -30,7 +30,7 @@ export class ExchangeTimeoutError extends Error {
 
 /** The answer, or a rejection with the network's error or an `ExchangeTimeoutError`. */
 export function exchangeBounded(
-  pool: Dispatcher,
+  pool: Pick<Dispatcher, 'dispatch'>,
   request: Dispatcher.DispatchOptions,
   limits: ExchangeLimits,
 ): Promise<ExchangeAnswer> {

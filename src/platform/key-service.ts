@@ -1,9 +1,9 @@
 // One call to a key service over HTTPS: bounded in time and size, tried again once when it does not answer. Its failures
 // become sentences for the person who runs the gateway; what was sent is never part of them.
 
-import { Pool } from 'undici';
 import { type ExchangeAnswer, exchangeBounded } from './bounded-exchange.ts';
 import { KeyWrapperError } from './key-wrapper.ts';
+import { Pool } from './pool.ts';
 
 const TIMEOUT_MS = 5_000;
 const TRIES = 2;

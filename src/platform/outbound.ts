@@ -2,7 +2,6 @@
 // receiver gets a pool of connections, and every answer or error becomes a value.
 
 import { createSecureContext, rootCertificates } from 'node:tls';
-import { Pool } from 'undici';
 import { ExchangeTimeoutError, exchangeBounded } from './bounded-exchange.ts';
 import { type ConnectOptions, connectReceiver } from './outbound-connect.ts';
 import { describeOutboundError, OutboundError, type OutboundErrorKind, timeoutReason } from './outbound-errors.ts';
@@ -12,6 +11,7 @@ import {
   type OutboundPolicyOptions,
   type OutboundTarget,
 } from './outbound-policy.ts';
+import { Pool } from './pool.ts';
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 const DEFAULT_MAX_ANSWER_BYTES = 16_384;

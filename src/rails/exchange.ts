@@ -1,8 +1,8 @@
 // One bounded HTTP exchange with an operator over kept-alive connections. Everything that can go wrong on the network is
 // returned as a value, because none of it says what the operator did.
 
-import { Pool } from 'undici';
 import { ExchangeTimeoutError, exchangeBounded } from '../platform/bounded-exchange.ts';
+import { Pool } from '../platform/pool.ts';
 import { CALL_TIMEOUT_MS, MAX_ANSWER_BYTES } from './rail.ts';
 
 const MAX_CONNECTIONS = 64;

@@ -2,12 +2,12 @@
 // sent, with a few retries. After that the gateway has to query.
 
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
-import { Pool } from 'undici';
 import { failureMessage, isFailureCode } from '../catalog/failures.ts';
 import type { Context } from '../platform/context.ts';
 import type { Tx } from '../platform/db.ts';
 import { shortId } from '../platform/ids.ts';
 import { formatAmount } from '../platform/money.ts';
+import { Pool } from '../platform/pool.ts';
 import { isRefused, type SandboxPayment } from './payments-table.ts';
 import type { SandboxRefund } from './refunds-table.ts';
 import type { CallbackFault, Scripts } from './scripts.ts';

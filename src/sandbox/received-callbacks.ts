@@ -2,8 +2,8 @@
 // simulated operator.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Pool } from 'undici';
 import type { Clock } from '../platform/clock.ts';
+import { Pool } from '../platform/pool.ts';
 
 export const CALLBACKS_PATH = '/sandbox/callbacks';
 export const RECEIVED_LIMIT_BYTES = 256 * 1024;

@@ -1,7 +1,7 @@
 // The test phones of a simulated operator that runs in another process, over its HTTP interface.
 
-import { Pool } from 'undici';
 import { amountFrom, formatAmount } from '../platform/money.ts';
+import { Pool } from '../platform/pool.ts';
 import type { printView } from './http.ts';
 import type { PhoneResult, PhoneView, TestPhone } from './test-phone.ts';
 
