@@ -49,8 +49,12 @@ export async function withApp<T>(use: (app: HttpServer) => T | Promise<T>): Prom
   }
 }
 
+export function readApi(): Promise<ApiDocument> {
+  return withApp(async (app) => (await app.inject('/openapi.json')).json<ApiDocument>());
+}
+
 export async function generatedFiles(): Promise<{ path: string; text: string }[]> {
-  const api = await withApp((app) => app.swagger() as unknown as ApiDocument);
+  const api = await readApi();
   return [
     { path: resolve(DOCS, 'openapi.json'), text: `${JSON.stringify(api, null, 2)}\n` },
     { path: resolve(DOCS, 'errors.md'), text: writeErrors() },

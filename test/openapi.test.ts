@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { brotliCompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { Compile } from 'typebox/compile';
-import { generatedFiles, withApp } from '../scripts/openapi.ts';
+import { generatedFiles, readApi } from '../scripts/openapi.ts';
 import type { ApiDocument, OperationObject, SchemaObject } from '../src/docs/openapi.ts';
 import { listOperations } from '../src/docs/reference.ts';
 import { signatureOf } from '../src/holders/envelope.ts';
@@ -36,7 +36,7 @@ before(async () => {
 });
 after(() => gateway.close());
 
-const operations = await withApp((app) => listOperations(app.swagger() as unknown as ApiDocument));
+const operations = listOperations(await readApi());
 
 /**
  * A schema of the document with its references resolved, ready to check values. `closed` refuses members that the

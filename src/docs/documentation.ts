@@ -1,17 +1,17 @@
-// Everything that is served, made once: texts, pages, the reference and the search index. Routes are known when the app is ready,
-// so what describes them is written on first use.
+// Everything that is served, made once: texts, pages, the reference and the search index.
 
 import { setImmediate } from 'node:timers/promises';
+import type { RouteOptions } from 'fastify';
 import { publicUrl } from '../platform/config.ts';
 import type { Context } from '../platform/context.ts';
 import { PROBLEMS, type ProblemCode } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html.ts';
-import type { HttpServer } from '../platform/http.ts';
+import { once } from '../platform/memoize.ts';
 import { type DocsGroup, type DocsPage, listContents, listPages, referencePath } from './contents.ts';
 import type { DeveloperAccess } from './developer.ts';
 import { type Guide, type Library, pathOfFile, readLibrary } from './library.ts';
 import { type Heading, headingsOf, renderMarkdown } from './markdown.ts';
-import { type ApiDocument, collectRoutes } from './openapi.ts';
+import { type ApiDocument, describeRoutes } from './openapi.ts';
 import { operationsOf, PLACEHOLDERS, type WriteSamples, writeGroup, writeReference } from './reference.ts';
 import { type GroupPage, groupPage } from './reference-page.ts';
 import { indexPlaces, placesOf, type SearchIndex, type SearchPlace } from './search.ts';
@@ -22,7 +22,7 @@ export type RenderedGuide = { body: Html; headings: Heading[] };
 export type Documentation = {
   library: Library;
   samples: WriteSamples;
-  api: () => ApiDocument;
+  api: ApiDocument;
   groups: () => readonly DocsGroup[];
   /** The whole reference as a text. */
   reference: () => string;
@@ -32,12 +32,18 @@ export type Documentation = {
   searchIndex: () => Promise<SearchIndex>;
 };
 
-/** Call it before the routes that are documented are added. */
-export function createDocumentation(app: HttpServer, ctx: Context, developers: DeveloperAccess): Documentation {
-  const library = readLibrary(publicUrl(ctx.config));
-  const api = once(collectRoutes(app, ctx));
+export async function createDocumentation(
+  { config }: Context,
+  routes: readonly RouteOptions[],
+  developers: DeveloperAccess,
+): Promise<Documentation> {
+  // Each of these takes some hundredths of a second: payments are served in between.
+  await setImmediate();
+  const library = readLibrary(publicUrl(config));
+  await setImmediate();
+  const api = await describeRoutes(routes, config);
   const samples: WriteSamples = (path, params) => developers.samples(PLACEHOLDERS, path, params);
-  const groups = once(() => listContents(api().tags));
+  const groups = once(() => listContents(api.tags));
   const rendered = new Map<string, RenderedGuide>();
   const pages = new Map<string, GroupPage>();
   const docs: Documentation = {
@@ -45,26 +51,17 @@ export function createDocumentation(app: HttpServer, ctx: Context, developers: D
     samples,
     api,
     groups,
-    reference: once(() => writeReference(api(), samples)),
+    reference: once(() => writeReference(api, samples)),
     operations(name) {
-      const tag = api().tags.find((each) => referencePath(each.name) === `/docs/reference/${name}`);
+      const tag = api.tags.find((each) => referencePath(each.name) === `/docs/reference/${name}`);
       if (!tag) return undefined;
-      const page = kept(pages, tag.name, () => groupPage(api(), tag, samples));
+      const page = kept(pages, tag.name, () => groupPage(api, tag, samples));
       return { page, tag };
     },
     render: (guide) => kept(rendered, guide.path, () => renderGuide(library, guide)),
     searchIndex: once(async () => indexPlaces(await listPlaces(docs))),
   };
   return docs;
-}
-
-/** Made when it is first asked for. */
-function once<T>(make: () => T): () => T {
-  let made: { value: T } | null = null;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
-  };
 }
 
 function kept<T>(cache: Map<string, T>, key: string, make: () => T): T {
@@ -112,8 +109,8 @@ async function listPlaces({ library, api, groups, samples }: Documentation): Pro
     if (guide.path !== '/docs/decisions') places.push(...guidePlaces(guide, pages.get(guide.path)));
     await setImmediate();
   }
-  for (const tag of api().tags) {
-    places.push(...operationPlaces(api(), tag, samples));
+  for (const tag of api.tags) {
+    places.push(...operationPlaces(api, tag, samples));
     await setImmediate();
   }
   for (const code of Object.keys(PROBLEMS) as ProblemCode[]) {

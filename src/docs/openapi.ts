@@ -2,12 +2,12 @@
 // (security, refusals, callbacks), and put in an order that does not depend on the order of registration.
 
 import swagger from '@fastify/swagger';
+import { fastify, type RouteOptions } from 'fastify';
 import type { EventType } from '../callbacks/events.ts';
 import type { ProblemMessages } from '../platform/api-schemas.ts';
 import { type Config, publicUrl } from '../platform/config.ts';
-import type { Context } from '../platform/context.ts';
 import { PROBLEMS, type ProblemCode, suspendedMessage } from '../platform/errors.ts';
-import type { HttpServer } from '../platform/http.ts';
+import { ONLY_COLLECTS_SCHEMAS } from '../platform/http.ts';
 import { type KeyScope, missingScopeMessage, ROUTE_SCOPES } from '../platform/scopes.ts';
 
 export const API_VERSION = '3.0.0';
@@ -98,38 +98,30 @@ type RouteFacts = {
   problemBody: (body: Record<string, unknown>) => Record<string, unknown>;
 };
 
-/** Starts to collect routes; call it before the first one is added. The returned function reads the document when the app is ready. */
-export function collectRoutes(app: HttpServer, ctx: Context): () => ApiDocument {
-  const facts = new Map<string, RouteFacts>();
-  app.addHook('onRoute', (route) => {
-    const { problems = {}, problemBody = same } = route.config ?? {};
-    for (const method of [route.method].flat()) {
-      const scope = ROUTE_SCOPES[`${method} ${route.url}`];
-      facts.set(`${method.toLowerCase()} ${route.url.replace(/:([A-Za-z]+)/g, '{$1}')}`, {
-        scope,
-        problems,
-        problemBody,
-      });
-    }
-  });
-  const options = {
+/** The document of these routes. They are added to a server that nobody reaches, which is where the plugin finds them. */
+export async function describeRoutes(routes: readonly RouteOptions[], config: Config): Promise<ApiDocument> {
+  const facts = new Map(
+    routes.map(({ method, url, config: { problems = {}, problemBody = same } = {} }) => [
+      `${String(method).toLowerCase()} ${url.replace(/:([A-Za-z]+)/g, '{$1}')}`,
+      { scope: ROUTE_SCOPES[`${String(method)} ${url}`], problems, problemBody },
+    ]),
+  );
+  const server = fastify({ schemaController: ONLY_COLLECTS_SCHEMAS, exposeHeadRoutes: false });
+  await server.register(swagger, {
     openapi: {
       openapi: '3.1.0',
       info: { title: TITLE, version: API_VERSION, description: DESCRIPTION },
-      servers: [{ url: publicUrl(ctx.config) }],
+      servers: [{ url: publicUrl(config) }],
       components: { securitySchemes: SECURITY },
     },
-    hideUntagged: true,
     stripBasePath: false,
     // The plugin's type allows for Swagger 2 as well; the document is always OpenAPI 3.
     transformObject: (documents: object) =>
-      complete((documents as { openapiObject: ApiDocument }).openapiObject, facts, ctx.config) as never,
-  };
-  // Called, not registered: a registered plugin loads after the routes of the app and would see none of them.
-  swagger(app, options, (error) => {
-    if (error) throw error;
+      complete((documents as { openapiObject: ApiDocument }).openapiObject, facts, config) as never,
   });
-  return () => app.swagger() as unknown as ApiDocument;
+  for (const { method, url, schema = {} } of routes) server.route({ method, url, schema, handler: () => undefined });
+  await server.ready();
+  return server.swagger() as unknown as ApiDocument;
 }
 
 const same = (body: Record<string, unknown>) => body;

@@ -3,18 +3,17 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Context } from '../platform/context.ts';
 import { pageHeaders, printPage, sendCompressed, sendPage } from '../platform/html.ts';
-import type { HttpServer } from '../platform/http.ts';
 import { type Developer, type DeveloperAccess, fillIn, hasPlaceholders, keysNote, withNote } from './developer.ts';
 import type { Documentation } from './documentation.ts';
 import { type DocsContent, layoutDocs } from './layout.ts';
 
 export type Site = {
-  /** The scope of these routes, which reads cookies and forms. */
-  app: Pick<HttpServer, 'get' | 'post'>;
   ctx: Context;
   docs: Documentation;
   developers: DeveloperAccess;
 };
+
+export type Answer = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
 /** Whether the caller names this type before HTML. */
 export function prefers(request: FastifyRequest, type: string): boolean {

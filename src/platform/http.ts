@@ -57,7 +57,7 @@ const HSTS_SECONDS = 365 * 24 * 3_600;
  * the signature is checked and with the refusal that the specification gives each of them. Given here, Fastify does not load its own
  * compilers, a hundred files.
  */
-const ONLY_COLLECTS_SCHEMAS = {
+export const ONLY_COLLECTS_SCHEMAS = {
   compilersFactory: {
     // The type asks for a function that ajv made.
     buildValidator: (() => () => () => true) as never,

@@ -15,3 +15,12 @@ export function memoize<Value extends object>(make: (key: string) => Value, most
     return value;
   };
 }
+
+/** Made when it is first asked for. */
+export function once<T>(make: () => T): () => T {
+  let made: { value: T } | null = null;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}

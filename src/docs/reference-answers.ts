@@ -9,36 +9,38 @@ import type { DocsContent } from './layout.ts';
 import { anchorOf } from './markdown.ts';
 import { anchorOfOperation, writeGroup } from './reference.ts';
 import { type GroupPage, groupBody, groupHeadings, referenceOverview } from './reference-page.ts';
-import { isForPrograms, type Site, sendDocs, sendMarkdown, sendWithKeys } from './site.ts';
+import { type Answer, isForPrograms, type Site, sendDocs, sendMarkdown, sendWithKeys } from './site.ts';
 import { canBeTried, readCall, type Trial, tryBox } from './try-it.ts';
 
 /** Requests that one person may try: enough for a person, not for a program. */
 const TRIES_PER_SECOND = 0.5;
 const TRIES_AT_ONCE = 10;
 
-export function referenceRoutes(site: Site): void {
-  const { app, ctx, docs } = site;
-  app.get('/docs/reference', async (request, reply) => {
-    if (isForPrograms(request, reply, '')) return sendMarkdown(request, reply, docs.reference());
-    return sendDocs(site, request, reply, {
-      title: 'API reference',
-      path: '/docs/reference',
-      body: referenceOverview(docs.api()),
-      headings: docs.api().tags.map(({ name }) => ({ depth: 2, text: name, anchor: anchorOf(name) })),
-      markdownPath: '/docs/reference.md',
-    });
-  });
-  app.get('/docs/reference.md', async (request, reply) => sendMarkdown(request, reply, docs.reference()));
-  app.get('/docs/reference/:group', async (request, reply) => {
-    const { group } = request.params as { group: string };
-    const found = findGroup(site, group.replace(/\.md$/, ''));
-    if (isForPrograms(request, reply, group))
-      return sendMarkdown(request, reply, `#${writeGroup(docs.api(), found.tag, docs.samples).slice(1)}\n`);
-    const developer = await site.developers.find(request, reply);
-    return sendWithKeys(site, request, reply, groupContent(found.page, group, developer, null), developer);
-  });
+export function referenceAnswers(site: Site) {
+  const { ctx, docs } = site;
   const tries = createRateLimiter(ctx.clock, TRIES_PER_SECOND, TRIES_AT_ONCE);
-  app.post('/docs/reference/:group', (request, reply) => answerTrial(site, tries, request, reply));
+  return {
+    reference: async (request, reply) => {
+      if (isForPrograms(request, reply, '')) return sendMarkdown(request, reply, docs.reference());
+      return sendDocs(site, request, reply, {
+        title: 'API reference',
+        path: '/docs/reference',
+        body: referenceOverview(docs.api),
+        headings: docs.api.tags.map(({ name }) => ({ depth: 2, text: name, anchor: anchorOf(name) })),
+        markdownPath: '/docs/reference.md',
+      });
+    },
+    referenceText: async (request, reply) => sendMarkdown(request, reply, docs.reference()),
+    operations: async (request, reply) => {
+      const { group } = request.params as { group: string };
+      const found = findGroup(site, group.replace(/\.md$/, ''));
+      if (isForPrograms(request, reply, group))
+        return sendMarkdown(request, reply, `#${writeGroup(docs.api, found.tag, docs.samples).slice(1)}\n`);
+      const developer = await site.developers.find(request, reply);
+      return sendWithKeys(site, request, reply, groupContent(found.page, group, developer, null), developer);
+    },
+    trial: (request, reply) => answerTrial(site, tries, request, reply),
+  } satisfies Record<string, Answer>;
 }
 
 async function answerTrial(site: Site, tries: RateLimiter, request: FastifyRequest, reply: FastifyReply) {
