@@ -4,13 +4,14 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { LANGUAGE_CODES, LANGUAGES } from '../src/console/messages.ts';
+import { LANGUAGE_CODES } from '../src/console/messages.ts';
 import { COMMAND_LINE, recordAudit } from '../src/holders/audit.ts';
 import { AUDIT_ACTIONS, AUDIT_KINDS, isAuditAction } from '../src/holders/audit-actions.ts';
 import { addKey } from '../src/holders/keys.ts';
 import { addPerson, type Person } from './console-harness.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
 import { createShop, type Shop } from './shop.ts';
+import { CONSOLE_TEXTS } from './texts.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
@@ -19,7 +20,7 @@ test('every name that the audit log records has its sentence, in every language'
   assert.equal(new Set(names).size, names.length, 'each name is in one group');
   for (const code of LANGUAGE_CODES)
     for (const name of names) {
-      const sentence = LANGUAGES[code].messages.audit.actions[name]('Subject', { amount: 'KES 5', role: 'Owner' });
+      const sentence = CONSOLE_TEXTS[code].audit.actions[name]('Subject', { amount: 'KES 5', role: 'Owner' });
       assert.ok(sentence.length > 4 && !sentence.includes('.'), `${code} ${name}: ${sentence}`);
     }
   // Names that triggers write are checked by no compiler.

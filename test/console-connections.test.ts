@@ -4,11 +4,11 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type RunningSimulator, startSimulator } from '../simulators/frame.ts';
 import { SIMULATORS } from '../simulators/index.ts';
-import { LANGUAGES } from '../src/console/messages.ts';
 import { collectInKenya } from './client.ts';
 import { addPerson, type Person } from './console-harness.ts';
 import { createTestGateway, type TestGateway } from './gateway.ts';
 import { createShop, type Shop } from './shop.ts';
+import { CONSOLE_TEXTS } from './texts.ts';
 
 describe('connections in the console', () => {
   let gateway: TestGateway;
@@ -39,7 +39,7 @@ describe('connections in the console', () => {
   test('every setting of every rail has its label and its hint in every language', async () => {
     const settings = gateway.ctx.rails.definitions.flatMap((definition) => definition.settings);
     for (const code of ['fr', 'pt', 'sw'] as const) {
-      const { railLabels, railHints } = LANGUAGES[code].messages;
+      const { railLabels, railHints } = CONSOLE_TEXTS[code];
       const sorted = (texts: readonly string[]) => [...new Set(texts)].sort();
       assert.deepEqual(Object.keys(railLabels).sort(), sorted(settings.map(({ label }) => label)));
       assert.deepEqual(Object.keys(railHints).sort(), sorted(settings.map(({ help }) => help)));

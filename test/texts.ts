@@ -1,5 +1,12 @@
 // The texts of a catalogue of messages, with the values of its functions marked; and the texts of a page.
 
+import { english } from '../src/console/messages/en.ts';
+import { french } from '../src/console/messages/fr.ts';
+import { portuguese } from '../src/console/messages/pt.ts';
+import { swahili } from '../src/console/messages/sw.ts';
+
+export const CONSOLE_TEXTS = { en: english, fr: french, pt: portuguese, sw: swahili } as const;
+
 const FACT_NAMES = 'action amount by connection day email failed holder key name payouts role succeeded to url'.split(
   ' ',
 );

@@ -145,7 +145,7 @@ export async function openRequest(
     form: formOf(raw),
     language,
     theme: chooseTheme(ctx, raw, reply),
-    t: LANGUAGES[language].messages,
+    t: await LANGUAGES[language].load(),
     csrf: '',
     acceptedCsrf: [],
     session,

@@ -5,11 +5,11 @@ import { after, before, test } from 'node:test';
 import { collectInKenya } from '../../test/client.ts';
 import { createTestGateway, type TestGateway } from '../../test/gateway.ts';
 import { createShop, type Shop } from '../../test/shop.ts';
+import { CONSOLE_TEXTS } from '../../test/texts.ts';
 import { findHolder } from '../holders/holders.ts';
 import { printHtml } from '../platform/html.ts';
 import type { HolderRequest } from './console-request.ts';
 import { firstMinute } from './first-minute.ts';
-import { LANGUAGES } from './messages.ts';
 
 let gateway: TestGateway;
 let shop: Shop;
@@ -22,7 +22,7 @@ after(() => gateway.close());
 /** What the component needs of a request. */
 async function steps(role: HolderRequest['role'] = 'owner'): Promise<string | null> {
   const holder = await findHolder(gateway.ctx.db, shop.holderId);
-  const { messages: t } = LANGUAGES.en;
+  const t = CONSOLE_TEXTS.en;
   const request = { ctx: gateway.ctx, holder, role, t, services: { sampleShop: null } } as unknown as HolderRequest;
   const part = await firstMinute(request);
   return part === false ? null : printHtml(part);

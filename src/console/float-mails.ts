@@ -8,7 +8,7 @@ import { claimLowFloats } from '../payments/float-states.ts';
 import { publicUrl } from '../platform/config.ts';
 import { numberLocale } from '../platform/locales.ts';
 import { formatMoney } from '../platform/money.ts';
-import { LANGUAGES } from './messages.ts';
+import { float } from './messages/en/float.ts';
 
 /** Administrators belong to no holder and have chosen no language for mails. */
 const LANGUAGE = 'en';
@@ -16,7 +16,7 @@ const LANGUAGE = 'en';
 /** Returns how many mails it queued. */
 export async function mailLowFloats(ctx: PaymentsContext): Promise<number> {
   if (!mailIsConfigured(ctx)) return 0;
-  const { float: texts } = LANGUAGES[LANGUAGE].messages;
+  const { float: texts } = float;
   return ctx.db.transaction(async (tx) => {
     const at = ctx.clock.now();
     const low = await claimLowFloats(tx, at);

@@ -2,19 +2,19 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { allTexts } from '../../test/texts.ts';
+import { allTexts, CONSOLE_TEXTS } from '../../test/texts.ts';
 import { LANGUAGE_CODES, LANGUAGES } from './messages.ts';
 
 /** Shorter texts may be the same word in two languages: "Console", "Callback URL". */
 const MAX_SHARED_CHARACTERS = 14;
 
-const english = new Map(allTexts(LANGUAGES.en.messages));
+const english = new Map(allTexts(CONSOLE_TEXTS.en));
 const valuesOf = (text: string) => [...new Set([...text.matchAll(/‹\w+›/g)].map(([value]) => value))].sort();
 
 for (const code of LANGUAGE_CODES.filter((each) => each !== 'en'))
   describe(`the console in ${LANGUAGES[code].name}`, () => {
     // English has the labels and hints of rails from the rails themselves.
-    const own = allTexts(LANGUAGES[code].messages).filter(([path]) => !/^\.rail(?:Labels|Hints)\./.test(path));
+    const own = allTexts(CONSOLE_TEXTS[code]).filter(([path]) => !/^\.rail(?:Labels|Hints)\./.test(path));
 
     test('says everything, with the same values', () => {
       assert.deepEqual(own.map(([path]) => path).sort(), [...english.keys()].sort());
@@ -37,11 +37,11 @@ for (const code of LANGUAGE_CODES.filter((each) => each !== 'en'))
   });
 
 test('texts have the signs of their language: no-break spaces in French, apostrophes that are no quotes', () => {
-  const french = allTexts(LANGUAGES.fr.messages).filter(([, text]) => / [:;!?%»]|« /.test(text));
+  const french = allTexts(CONSOLE_TEXTS.fr).filter(([, text]) => / [:;!?%»]|« /.test(text));
   assert.deepEqual(french, []);
   for (const code of LANGUAGE_CODES)
     assert.deepEqual(
-      allTexts(LANGUAGES[code].messages).filter(([, text]) => /\p{L}'\p{L}/u.test(text)),
+      allTexts(CONSOLE_TEXTS[code]).filter(([, text]) => /\p{L}'\p{L}/u.test(text)),
       [],
       code,
     );
@@ -49,7 +49,7 @@ test('texts have the signs of their language: no-break spaces in French, apostro
 
 test('payouts have one name in each language, which is not that of payments or settlements', () => {
   const textsOf = (code: 'fr' | 'pt' | 'sw', paths: RegExp) =>
-    allTexts(LANGUAGES[code].messages).filter(([path]) => paths.test(path));
+    allTexts(CONSOLE_TEXTS[code]).filter(([path]) => paths.test(path));
   const payouts = /^\.float\.(?:stopHint|waiting|watchText|waits|payoutWaitsText)|\.payoutsStopped|audit.*payout/;
   for (const [path, text] of textsOf('fr', payouts)) {
     assert.match(text, /virement/i, path);
@@ -60,7 +60,7 @@ test('payouts have one name in each language, which is not that of payments or s
 });
 
 test('who won a dispute is clear in Swahili: the merchant, not the dispute', () => {
-  const { decisions, transfers, settlements } = LANGUAGES.sw.messages;
+  const { decisions, transfers, settlements } = CONSOLE_TEXTS.sw;
   assert.equal(decisions.labels.dispute_won, 'Mfanyabiashara ameshinda mzozo');
   assert.equal(decisions.labels.dispute_lost, 'Mfanyabiashara ameshindwa katika mzozo');
   for (const text of [transfers.dispute_release, settlements.lines.dispute_won]) assert.equal(text, 'Umeshinda mzozo');

@@ -83,14 +83,14 @@ async function notifyHolder(ctx: Context, holder: { id: bigint; name: string; ti
   if (wanted.size === 0) return 0;
   const facts = await findFacts(ctx, holder, wanted);
   if (facts.length === 0) return 0;
+  const addressed = await Promise.all(recipients.map(withMessages));
   return ctx.db.transaction(async (tx) => {
     const fresh = await claimFacts(tx, holder.id, facts, ctx.clock.now());
     let mails = 0;
-    for (const { member, choice } of recipients)
+    for (const { member, choice, messages } of addressed)
       for (const kind of choice.kinds) {
         const ofKind = fresh.filter((each) => each.kind === kind);
         if (ofKind.length === 0) continue;
-        const { messages } = LANGUAGES[choice.language];
         const url = `${publicUrl(ctx.config)}/console`;
         const mail = messages.notifications.mail({
           kind,
@@ -103,6 +103,10 @@ async function notifyHolder(ctx: Context, holder: { id: bigint; name: string; ti
       }
     return mails;
   });
+}
+
+async function withMessages(recipient: Recipient) {
+  return { ...recipient, messages: await LANGUAGES[recipient.choice.language].load() };
 }
 
 /** Members who showed that their address is theirs. In the sandbox everybody: its mails reach nobody. */

@@ -5,8 +5,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { LANGUAGES } from '../../src/console/messages.ts';
 import { createTestGateway, type TestGateway } from '../gateway.ts';
+import { CONSOLE_TEXTS } from '../texts.ts';
 import {
   browserMissing,
   findings,
@@ -177,7 +177,7 @@ describe('accessibility of every page', { skip: browserMissing() ?? false }, () 
         ]);
         if (answer.status() !== 400) continue;
         const head = await page.textContent('h1');
-        assert.notEqual(head, LANGUAGES.en.messages.requestRejected, `${name}, form ${at}: what was typed is lost`);
+        assert.notEqual(head, CONSOLE_TEXTS.en.requestRejected, `${name}, form ${at}: what was typed is lost`);
         withErrors += await page.locator('.field-error:visible').count();
         // It is seen at once, however far down the form is.
         const alert = await page.locator('.box.error[role=alert]').first().boundingBox();

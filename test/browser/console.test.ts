@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { FAILURE_MESSAGES } from '../../src/catalog/failures.ts';
-import { type ConsoleLanguage, LANGUAGE_CODES, LANGUAGES } from '../../src/console/messages.ts';
+import { type ConsoleLanguage, LANGUAGE_CODES } from '../../src/console/messages.ts';
 import { COMMAND_LINE } from '../../src/holders/audit.ts';
 import { canonicalEnvelope } from '../../src/holders/envelope.ts';
 import { createHolder } from '../../src/holders/holders.ts';
@@ -16,7 +16,7 @@ import { addMember, createLoginLink } from '../../src/holders/members.ts';
 import type { JsonObject } from '../../src/platform/strict-json.ts';
 import { createTestGateway, type TestGateway } from '../gateway.ts';
 import { signBody } from '../shop.ts';
-import { allTexts, missingFrenchSpaces, visibleText } from '../texts.ts';
+import { allTexts, CONSOLE_TEXTS, missingFrenchSpaces, visibleText } from '../texts.ts';
 import { browserMissing, findings, sideways, startBrowser, visit } from './browser.ts';
 import { type FullConsole, fillConsole } from './console-pages.ts';
 
@@ -27,8 +27,8 @@ const SENTENCE = /\w+ \w+ \w+/;
 
 /** What English says in three words or more, where the other language says something else. */
 function englishSentences(code: ConsoleLanguage): string[] {
-  const own = allTexts(LANGUAGES[code].messages).map(([, text]) => text);
-  return allTexts(LANGUAGES.en.messages)
+  const own = allTexts(CONSOLE_TEXTS[code]).map(([, text]) => text);
+  return allTexts(CONSOLE_TEXTS.en)
     .filter(([path]) => !path.includes('otherNames'))
     .flatMap(([, text]) => text.split(/\s*‹\w+›\s*/))
     .concat(Object.values(FAILURE_MESSAGES))
