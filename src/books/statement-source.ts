@@ -7,7 +7,6 @@ import { Problem } from '../platform/errors.ts';
 import { csvRows, fileText, findDelimiter, type TextEncodingName } from './readers/csv-rows.ts';
 import type { SourceRow } from './readers/format.ts';
 import { jsonRecords } from './readers/json-records.ts';
-import { openXlsx } from './readers/xlsx-rows.ts';
 
 /** Of one file. The console takes as much, and keeps it on the disk while it arrives. */
 export const MAX_STATEMENT_BYTES = 200 * 1024 * 1024;
@@ -105,6 +104,8 @@ export type StatementRows = {
 
 export async function openRows(path: string, { content }: FileFacts): Promise<StatementRows> {
   if (content.kind === 'xlsx') {
+    // With the packages that read archives and XML, which statements in other forms do without.
+    const { openXlsx } = await import('./readers/xlsx-rows.ts');
     const xlsx = await openXlsx(path);
     const rows = xlsx.rows();
     return {

@@ -2,7 +2,6 @@
 // resets and summaries can be read without a mail server of one's own. Every process of the sandbox has one; all keep
 // their mails in the same table.
 
-import { SMTPServer } from 'smtp-server';
 import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
 import { readMail } from './mail-text.ts';
@@ -25,6 +24,8 @@ export interface MailBox {
 
 export async function openMailBox(): Promise<MailBox> {
   let ctx: Context | null = null;
+  // Loaded only where there is a mail box: never in a live gateway.
+  const { SMTPServer } = await import('smtp-server');
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS', 'AUTH'],
