@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import Type, { type Static } from 'typebox';
-import { Value } from 'typebox/value';
+import { Check } from 'typebox/schema';
 import { type Month, monthNamed } from '../platform/months.ts';
 
 export const MANIFEST = 'manifest.json';
@@ -81,7 +81,7 @@ export async function readManifest(archive: string, month: Month): Promise<{ man
   const text = await readFile(join(archive, path)).catch(() => null);
   if (text === null) throw new ArchiveError(`${path} is missing.`);
   const manifest = parse(text.toString());
-  if (!Value.Check(ManifestSchema, manifest) || manifest.month !== month.name)
+  if (!Check(ManifestSchema, manifest) || manifest.month !== month.name)
     throw new ArchiveError(`${path} was changed: it is not a manifest of this month.`);
   return { manifest, sha256: createHash('sha256').update(text).digest('hex') };
 }

@@ -2,7 +2,7 @@
 // that explain what is wrong with one. Amounts here are as people write them (500, "0.50").
 
 import Type, { type Static } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { Compile } from 'typebox/schema';
 import { parseAmount } from '../platform/money.ts';
 import type { JsonValue } from '../platform/strict-json.ts';
 import { EXPECTED, findShapeErrors } from '../platform/validation.ts';

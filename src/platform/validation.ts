@@ -2,8 +2,7 @@
 // field, and is the same schema that OpenAPI shows. Operations add only what a schema cannot say.
 
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
-import { Compile } from 'typebox/compile';
-import { Value } from 'typebox/value';
+import { Check, Compile } from 'typebox/schema';
 import { type FieldErrors, Problem, type ProblemCode } from './errors.ts';
 
 /**
@@ -85,7 +84,7 @@ export function convertQuery(schema: TObject, query: unknown): Record<string, un
 
 /** One sentence for each place where a value does not have the shape of the schema. `root` names the value as a whole. */
 export function findShapeErrors(schema: TSchema, value: unknown, root: string, path: string[] = []): ShapeError[] {
-  if (Value.Check(schema, value)) return [];
+  if (Check(schema, value)) return [];
   const inner = findInnerErrors(schema, value, root, path);
   if (inner.length > 0) return inner;
   return [{ path, sentence: `${path.join('.') || root} ${ruleOf(schema, value)}.` }];
