@@ -1,6 +1,5 @@
 // A small picture of differences by day, drawn by the server: a bar a day, up where the statement moved more, down where our ledger did.
 
-import { scaleLinear } from 'd3-scale';
 import { type Html, html } from '../platform/html.ts';
 import { amountToNumber } from '../platform/money.ts';
 
@@ -13,13 +12,14 @@ export type DifferenceDay = { title: string; difference: bigint; isShown: boolea
 
 export function differenceChart(days: readonly DifferenceDay[], label: string): Html {
   const sizes = days.map(({ difference }) => amountToNumber(difference < 0n ? -difference : difference));
-  const height = scaleLinear([0, Math.max(1, ...sizes)], [0, MIDDLE - 2]);
+  const largest = Math.max(1, ...sizes);
   const width = 100 / Math.max(1, days.length);
   return html`
     <svg class="difference-chart" role="img" aria-label="${label}" height="${HEIGHT}">
       <line x1="0" x2="100%" y1="${MIDDLE}" y2="${MIDDLE}"/>
       ${days.map(({ title, difference, isShown }, index) => {
-        const size = difference === 0n ? 1 : Math.max(LEAST, Math.round(height(sizes[index] ?? 0)));
+        const size =
+          difference === 0n ? 1 : Math.max(LEAST, Math.round(((sizes[index] ?? 0) / largest) * (MIDDLE - 2)));
         const y = difference > 0n ? MIDDLE - size : MIDDLE;
         const look = difference === 0n ? 'even' : isShown ? 'shown' : 'off';
         return html`

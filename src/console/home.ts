@@ -16,7 +16,6 @@ import { zoneOf } from './components.ts';
 import { type HolderRequest, queryOf } from './console-request.ts';
 import type { DailyStats } from './daily-stats.ts';
 import { firstMinute } from './first-minute.ts';
-import { moneyCard } from './home-chart.ts';
 import { figureCards } from './home-figures.ts';
 import { daysToRead, type HomeRange, RANGES, readRange } from './home-range.ts';
 import { renderPage } from './layout.ts';
@@ -56,6 +55,8 @@ async function homePage(request: HolderRequest, problem?: Problem): Promise<Fast
   const currency = currencies.find((known) => known === queryOf(request, 'currency', 3)) ?? currencies[0] ?? null;
   const attention = await attentionCard(request, of(range.chart.days), wallets);
   const wallet = wallets.find((each) => each.currency === currency) ?? null;
+  // With the packages that draw; no other page has a chart.
+  const { moneyCard } = await import('./home-chart.ts');
   return renderPage(request, {
     title: greeting(request),
     lead: dayLine(request),
