@@ -3,7 +3,7 @@
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { getCompileCacheDir } from 'node:module';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Config } from './platform/config.ts';
 import { type ReceivedCallbacks, remoteReceivedCallbacks } from './sandbox/received-callbacks.ts';
@@ -113,7 +113,7 @@ export function prepareSandbox(): WaitingSandbox {
 
 function forkSandbox(): ChildProcess {
   const cache = getCompileCacheDir();
-  return fork(new URL('./sandbox-child.ts', import.meta.url), cache ? [dirname(cache)] : [], {
+  return fork(new URL('./sandbox-child.ts', import.meta.url), cache ? [join(dirname(cache), 'sandbox')] : [], {
     execArgv: NODE_OPTIONS,
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
