@@ -2,8 +2,11 @@
 // resets and summaries can be read without a mail server of one's own. Every process of the sandbox has one; all keep
 // their mails in the same table.
 
+import { createServer } from 'node:net';
+import type { SMTPServer } from 'smtp-server';
 import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
+import { once } from '../platform/memoize.ts';
 import { readMail } from './mail-text.ts';
 
 const KEPT_MAILS = 200;
@@ -24,7 +27,38 @@ export interface MailBox {
 
 export async function openMailBox(): Promise<MailBox> {
   let ctx: Context | null = null;
-  // Loaded only where there is a mail box: never in a live gateway.
+  // Many a sandbox sends no mail: what receives them is loaded with the first.
+  const receiver = once(() => createReceiver((to, source) => keep(ctx, to, source)));
+  const server = createServer((socket) => {
+    // A client that breaks off is its own fault; without a listener it would end the process.
+    socket.on('error', () => undefined);
+    receiver().then(
+      (smtp) => smtp.server.emit('connection', socket),
+      (error: unknown) => {
+        ctx?.log.error({ err: error }, 'the mail box takes no mails');
+        socket.destroy();
+      },
+    );
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const address = server.address();
+  return {
+    url: `smtp://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`,
+    keepIn(opened) {
+      ctx = opened;
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+      }),
+  };
+}
+
+/** It listens nowhere: it is handed its connections. */
+async function createReceiver(take: (to: string, source: string) => Promise<void>): Promise<SMTPServer> {
   const { SMTPServer } = await import('smtp-server');
   const server = new SMTPServer({
     authOptional: true,
@@ -36,27 +70,12 @@ export async function openMailBox(): Promise<MailBox> {
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
       stream.on('end', () => {
         const to = session.envelope.rcptTo.map(({ address }) => address).join(', ');
-        keep(ctx, to, Buffer.concat(chunks).toString('utf8')).then(() => done(), done);
+        take(to, Buffer.concat(chunks).toString('utf8')).then(() => done(), done);
       });
     },
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  // A client that breaks off is its own fault; without a listener it would end the process.
   server.on('error', () => undefined);
-  const address = server.server.address();
-  return {
-    url: `smtp://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`,
-    keepIn(opened) {
-      ctx = opened;
-    },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-      }),
-  };
+  return server;
 }
 
 async function keep(ctx: Context | null, to: string, source: string): Promise<void> {
