@@ -16,14 +16,24 @@ describe('places of rows', () => {
     const places = createRowPlaces(10);
     for (let row = 0; row < 100; row++) {
       places.note('often', at(`(0,${row})`));
-      places.note(`feed:${row}`, at(`(1,${row})`));
+      places.note(`feed:${row}`, at(`(${row},1)`));
     }
     const known = Array.from({ length: 100 }, (_, row) => places.find(`feed:${row}`)).filter((place) => place !== null);
     assert.ok(known.length >= 4 && known.length < 10, `${known.length} are known`);
     assert.deepEqual(
       [places.find('often')?.place, places.find('feed:99')?.place, places.find('feed:0')],
-      ['(0,99)', '(1,99)', null],
+      ['(0,99)', '(99,1)', null],
     );
+  });
+
+  test('a row far down its page is looked up by its key, which cleans the page', () => {
+    const places = createRowPlaces();
+    const found = ['(32,31)', '(7,32)', '(7,132)', '(7,64)'].map((place) => {
+      places.note('feed:1', { id: 5n, place });
+      return places.find('feed:1');
+    });
+    const nowhere = { id: 5n, place: '(0,0)' };
+    assert.deepEqual(found, [{ id: 5n, place: '(32,31)' }, nowhere, { id: 5n, place: '(7,132)' }, nowhere]);
   });
 
   test('what a transaction notes is known after its commit', () => {

@@ -5,6 +5,15 @@
 /** Those not seen for longest are forgotten. An entry takes about 200 bytes. */
 const MAX_PLACES = 20_000;
 
+/**
+ * PostgreSQL cleans a page when an index leads to it, and not when a place does. A page that nothing cleans is soon full of old versions;
+ * the next one then goes to another page, with a lock and an entry in every index. So a row that has come to one of these lines is looked
+ * up by its key: often enough for pages of a hundred versions, rarely enough for keys that lead through all old versions.
+ */
+const LOOKED_UP = /,(?:32|64|96)\)$/;
+/** No row is there. */
+const NOWHERE = '(0,0)';
+
 export type RowPlace = { readonly id: bigint; readonly place: string };
 
 export type RowPlaces = {
@@ -19,7 +28,10 @@ export function createRowPlaces(max = MAX_PLACES): RowPlaces {
   let younger = new Map<string, RowPlace>();
   let older = new Map<string, RowPlace>();
   return {
-    find: (row) => younger.get(row) ?? older.get(row) ?? null,
+    find(row) {
+      const known = younger.get(row) ?? older.get(row) ?? null;
+      return known && LOOKED_UP.test(known.place) ? { ...known, place: NOWHERE } : known;
+    },
     note(row, place) {
       if (younger.size >= max / 2 && !younger.has(row)) {
         older = younger;
