@@ -4,8 +4,9 @@
 // decided about is not booked a second time.
 
 import { suspenseReturned, type Transfer } from '../ledger/postings.ts';
-import { columns } from '../platform/columns.ts';
-import type { Reader, Tx } from '../platform/db.ts';
+import { type ColumnSpec, columns } from '../platform/columns.ts';
+import { OvertakenError } from '../platform/database-errors.ts';
+import { type Reader, type Statement, type Tx, violatedConstraint } from '../platform/db.ts';
 import { holderOfUuid } from '../platform/ids.ts';
 import { byHolder, queryByHolder } from '../platform/one-holder.ts';
 import type { RailRegistry } from '../rails/registry.ts';
@@ -29,13 +30,14 @@ export type ClaimedReceipts = {
 /** `method`: whose operator gave the receipt; empty where the operator of the whole connection did. */
 type Claim = ReceiptCandidate & { method: string };
 
-const CLAIMS = columns<Claim>(2, {
+const CLAIM_TYPES: Record<string, ColumnSpec<Claim>> = {
   rail: ['text', ({ row }) => row.rail],
   receipt: 'text',
   method: 'text',
   holder_id: ['bigint', ({ row }) => row.holder_id],
   transaction_id: ['uuid', ({ row }) => row.id],
-});
+};
+const CLAIMS = columns<Claim>(2, CLAIM_TYPES);
 
 /** The transactions are locked by the caller. Costs one statement; more only where a receipt was used before. */
 export async function claimReceipts(
@@ -52,28 +54,47 @@ export async function claimReceipts(
   const { first, late } = inOrder(claims);
   for (const { row } of late) claimed.taken.add(row.id);
   if (first.length === 0) return claimed;
-  const rows = await tx.query<{ rail: string; receipt: string; method: string }>(
-    {
-      name: 'claim_receipts',
-      text: `insert into operator_receipts as known (${CLAIMS.names}, at)
-             select ${CLAIMS.names}, $1 from ${CLAIMS.rows}
-             -- A receipt that was used without a method was used for all of them.
-             where not exists (select from operator_receipts other
-               where other.rail = input.rail and other.receipt = input.receipt
-                 and other.method <> input.method and '' in (other.method, input.method))
-             order by rail, receipt, method
-             on conflict (rail, receipt, method) do update set transaction_id = known.transaction_id
-               where known.transaction_id = excluded.transaction_id
-             returning rail, receipt, method`,
-    },
-    [at, ...CLAIMS.arrays(first)],
-  );
-  if (rows.length === first.length) return claimed;
-  const own = new Set(rows.map(keyOf));
-  const used = first.filter((candidate) => !own.has(candidateKey(candidate)));
+  const unused = new Set((await claimUnused(tx, first, at)).map(keyOf));
+  const known = first.filter((candidate) => !unused.has(candidateKey(candidate)));
+  if (known.length === 0) return claimed;
+  const own = new Set((await tx.query<ReceiptKey>(READ_OWN, OWN.arrays(known))).map(keyOf));
+  const used = known.filter((candidate) => !own.has(candidateKey(candidate)));
   for (const candidate of used) await claimFromSuspense(tx, claimed, candidate, at);
   return claimed;
 }
+
+type ReceiptKey = { rail: string; receipt: string; method: string };
+
+// A receipt that was used without a method was used for all of them. Without "on conflict", which writes a second record to the log for
+// each row that it inserts.
+const CLAIM_UNUSED: Statement = {
+  name: 'claim_receipts',
+  text: `insert into operator_receipts (${CLAIMS.names}, at)
+         select ${CLAIMS.names}, $1 from ${CLAIMS.rows}
+         where not exists (select from operator_receipts other
+           where other.rail = input.rail and other.receipt = input.receipt
+             and (other.method = input.method or '' in (other.method, input.method)))
+         order by rail, receipt, method
+         returning rail, receipt, method`,
+};
+
+/** Those that nobody had used. One that another transaction claims at the same moment is seen by the next try. */
+async function claimUnused(tx: Tx, claims: readonly Claim[], at: Date): Promise<ReceiptKey[]> {
+  try {
+    return await tx.query<ReceiptKey>(CLAIM_UNUSED, [at, ...CLAIMS.arrays(claims)]);
+  } catch (error) {
+    if (violatedConstraint(error) !== 'receipt_used_once') throw error;
+    throw new OvertakenError('a receipt was used by another transaction meanwhile', { cause: error });
+  }
+}
+
+const OWN = columns<Claim>(1, CLAIM_TYPES);
+
+/** Those that the same transaction has claimed before. It is locked, so they stay its own. */
+const READ_OWN = `
+  select r.rail, r.receipt, r.method from ${OWN.rows} join operator_receipts r using (rail, receipt, method)
+  where r.transaction_id = input.transaction_id and not exists (select from operator_receipts other
+    where other.rail = r.rail and other.receipt = r.receipt and other.method <> r.method and '' in (other.method, r.method))`;
 
 /** A transaction that was paid already keeps its receipt: the same one is a repetition, another one a case of its own. */
 function needsClaim({ row }: ReceiptCandidate): boolean {

@@ -7,9 +7,17 @@ const MAX_TRIES = 5;
 /** Each try waits for its lock until its time-out; more of them would take longer than a caller waits. */
 const MAX_LOCK_TRIES = 2;
 
+/** Another transaction wrote at the same moment what this one found to be free. The next try sees it. */
+export class OvertakenError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'OvertakenError';
+  }
+}
+
 /**
- * Deadlocks, serialisation failures and locks that took too long, tried again with a growing pause: the transaction was
- * rolled back, so nothing was done.
+ * Deadlocks, serialisation failures, locks that took too long and what another transaction overtook, tried again with a growing
+ * pause: the transaction was rolled back, so nothing was done.
  */
 export async function withRetries<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
@@ -23,6 +31,7 @@ export async function withRetries<T>(work: () => Promise<T>): Promise<T> {
 }
 
 function maxTries(error: unknown): number {
+  if (error instanceof OvertakenError) return MAX_TRIES;
   if (!(error instanceof pg.DatabaseError)) return 1;
   if (error.code === '40001' || error.code === '40P01') return MAX_TRIES;
   return error.code === '55P03' ? MAX_LOCK_TRIES : 1;
@@ -38,6 +47,7 @@ export async function busyAsProblem<T>(work: () => Promise<T>): Promise<T> {
 
 /** What PostgreSQL refused for lack of time or room, as a problem that the caller can wait out; other errors unchanged. */
 function problemOfBusy(error: unknown): unknown {
+  if (error instanceof OvertakenError) return new Problem('overloaded', { retryAfterSeconds: 1 });
   if (!(error instanceof pg.DatabaseError)) return error;
   const code = error.code ?? '';
   // Deadlocks, time-outs of locks and statements.

@@ -11,6 +11,7 @@ import { createTestContext } from '../../test/harness.ts';
 import { createShop, probeRoute, signBody } from '../../test/shop.ts';
 import { startEmbeddedPostgres } from '../embedded-postgres/server.ts';
 import { columns } from './columns.ts';
+import { OvertakenError } from './database-errors.ts';
 import { connectDatabase, type Database, isDataError, type Reader, type Tx, violatedConstraint } from './db.ts';
 import { createHttpServer } from './http.ts';
 import { migrate } from './migrate.ts';
@@ -22,7 +23,7 @@ describe('the database', () => {
     database = await createTestDatabase();
     db = connectDatabase({ url: database.url, as: 'owner', poolSize: 3 });
     await db.query('create table things (id int constraint things_once primary key, n bigint not null)');
-    await db.query('insert into things values (1, 0), (2, 0)');
+    await db.query('insert into things values (1, 0), (2, 0), (3, 0)');
   });
   after(async () => {
     await db.close();
@@ -115,6 +116,19 @@ describe('the database', () => {
       });
     await Promise.all([swap(1, 2), swap(2, 1)]);
     assert.deepEqual(await db.query('select n from things where id < 3'), [{ n: 2n }, { n: 2n }]);
+  });
+
+  test('what another transaction overtook is tried again, and is busy when it is overtaken each time', async () => {
+    let tries = 0;
+    const overtaken = (times: number) =>
+      db.transaction(async (tx) => {
+        await tx.query('update things set n = n + 1 where id = 3');
+        if (++tries <= times) throw new OvertakenError('taken meanwhile');
+        return tries;
+      });
+    assert.equal(await overtaken(1), 2);
+    assert.deepEqual(await db.query('select n from things where id = 3'), [{ n: 1n }]);
+    await assert.rejects(overtaken(Number.POSITIVE_INFINITY), { code: 'overloaded', status: 503 });
   });
 
   test('while every connection is in use the next caller gets 503, and later ones are served', async () => {
