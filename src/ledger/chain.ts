@@ -9,7 +9,7 @@
 
 import { createHash } from 'node:crypto';
 import type { Context } from '../platform/context.ts';
-import type { Reader } from '../platform/db.ts';
+import type { Reader, Tx } from '../platform/db.ts';
 import { perProcess } from '../platform/memory.ts';
 import { type HashedLine, type HolderSpan, readLines } from './transfer-lines.ts';
 
@@ -141,13 +141,26 @@ async function sealBlock(
       ],
     );
     if (!block) return 0;
-    await tx.query(
-      `insert into ledger_sealed (holder_id, position) select * from unnest($1::bigint[], $2::bigint[])
-       on conflict (holder_id) do update set position = excluded.position`,
-      [parts.map((part) => part.holderId), parts.map((part) => part.position)],
-    );
+    await moveSealed(tx, parts);
     return block.transfers;
   });
+}
+
+/** Each is changed by an update: to find it by the conflict of an insert would write a lock of its row as well. */
+async function moveSealed(tx: Tx, parts: readonly BlockPart[]): Promise<void> {
+  const moved = await tx.query<{ holder_id: bigint }>(
+    `update ledger_sealed s set position = part.position
+     from unnest($1::bigint[], $2::bigint[]) as part (holder_id, position)
+     where s.holder_id = part.holder_id returning s.holder_id`,
+    [parts.map((part) => part.holderId), parts.map((part) => part.position)],
+  );
+  if (moved.length === parts.length) return;
+  const known = new Set(moved.map(({ holder_id }) => holder_id));
+  const first = parts.filter(({ holderId }) => !known.has(holderId));
+  await tx.query('insert into ledger_sealed (holder_id, position) select * from unnest($1::bigint[], $2::bigint[])', [
+    first.map((part) => part.holderId),
+    first.map((part) => part.position),
+  ]);
 }
 
 function greatestOf(first: bigint, others: readonly bigint[]): bigint {
