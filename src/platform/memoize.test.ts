@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { memoize } from './memoize.ts';
+import { memoize, once } from './memoize.ts';
 
 test('a value is made once for its key, and a thousand keys do not all stay', () => {
   let made = 0;
@@ -24,4 +24,16 @@ test('what cannot be made is not kept', () => {
   assert.throws(() => format('Nowhere/Here'), RangeError);
   assert.throws(() => format('Nowhere/Here'), RangeError);
   assert.equal(tries, 2);
+});
+
+test('what is loaded once is tried again when it failed', async () => {
+  let tries = 0;
+  const load = once(async () => {
+    if (++tries === 1) throw new Error('the disk was gone');
+    return { tries };
+  });
+  await assert.rejects(load(), /the disk was gone/);
+  const loaded = await load();
+  assert.equal(await load(), loaded);
+  assert.deepEqual(loaded, { tries: 2 });
 });

@@ -16,11 +16,17 @@ export function memoize<Value extends object>(make: (key: string) => Value, most
   };
 }
 
-/** Made when it is first asked for. */
+/** Made when it is first asked for; a promise that was rejected is made again. */
 export function once<T>(make: () => T): () => T {
   let made: { value: T } | null = null;
   return () => {
-    made ??= { value: make() };
-    return made.value;
+    if (made) return made.value;
+    const value = make();
+    made = { value };
+    if (value instanceof Promise)
+      value.catch(() => {
+        made = null;
+      });
+    return value;
   };
 }
