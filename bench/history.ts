@@ -15,6 +15,7 @@ import { createLogger } from '../src/platform/log.ts';
 import { migrate } from '../src/platform/migrate.ts';
 import { checkInvariants, completePayments } from './completed.ts';
 import { cpuMs } from './gateway-process.ts';
+import { fullPageOfLinks, LINKS } from './links.ts';
 import { type LoadPlan, percentile, runLoad, signRequests } from './load.ts';
 import { say } from './measures.ts';
 import { type Bench, CONNECTIONS, keptMerchants, type Merchant, PORT, pause, settingsOf, withBench } from './parts.ts';
@@ -34,9 +35,6 @@ const CATCH_UP_MS = 10_000;
 const MAX_CATCH_UP_TRIES = 180;
 const STATUS = '/api/v3/get-unified-transaction-status';
 const BALANCE = '/api/v3/get-unified-balance';
-const TOKEN = '/api/integration/get-token';
-const LINKS = '/api/payment-link-api/list';
-const NEW_LINK = '/api/v3/payment-link-api/create';
 const TRANSACTIONS = '/console/transactions';
 /** Programs ask often for one payment and now and then for a list; of people few click at the same time. */
 const RATES: Record<string, { count: number; rate: number; warmingRate: number; connections: number }> = {
@@ -46,7 +44,6 @@ const RATES: Record<string, { count: number; rate: number; warmingRate: number; 
 const REQUESTS = { count: READS, rate: 300, warmingRate: 300, connections: CONNECTIONS };
 /** For the warming and for what is measured. */
 const ENOUGH = READS + REQUESTS.warmingRate * WARMING_SECONDS;
-const LISTED = 50;
 
 type History = { readonly rows: number; readonly seconds: number };
 
@@ -157,7 +154,7 @@ async function measureReads(bench: Bench): Promise<Reads> {
       BALANCE,
       signRequests([first], ENOUGH, BALANCE, () => ({})),
     ),
-    'latest 50 links': await readP99(LINKS, await linkRequests(bench, first)),
+    'latest 50 links': await readP99(LINKS, repeated(await fullPageOfLinks(first, PORT))),
     'latest 50 transactions': await readP99(TRANSACTIONS, await pageRequests(bench, first)),
   };
 }
@@ -224,39 +221,17 @@ async function sampleTransactions({ ctx }: Bench, holderId: bigint): Promise<str
   return rows.map(({ id }) => id);
 }
 
-/** With a bearer token, as the specification asks for. In every database the list is full. */
-async function linkRequests({ gateway }: Bench, merchant: Merchant): Promise<Buffer[]> {
-  await offer(NEW_LINK, LISTED, {
-    requests: signRequests([merchant], LISTED, NEW_LINK, (index) => ({
-      amount: 1_000 + index,
-      currency: 'UGX',
-      country_id: 11,
-      item_name: `Item ${index}`,
-    })),
-    connections: 1,
-    rate: null,
-  });
-  const answer = await fetch(`${gateway.url}${TOKEN}`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ client_id: merchant.clientId, secret_key: merchant.secretKey }),
-  });
-  const { data } = (await answer.json()) as { data?: { token?: string } };
-  if (!data?.token) throw new Error(`no token: ${answer.status}`);
-  return getRequests(`${LINKS}?limit=${LISTED}`, `Authorization: Bearer ${data.token}`);
-}
-
 /** The page of the console, as a person who is signed in. */
 async function pageRequests({ ctx }: Bench, { holderId }: Merchant): Promise<Buffer[]> {
   const person = { email: `bench-${randomName(8)}@example.org`, name: 'Bench', holderId, role: 'owner' } as const;
   const member = await addMember(ctx, COMMAND_LINE, person);
   const { token } = await createSession(ctx, member.id, { userAgent: '', address: '' });
-  return getRequests(TRANSACTIONS, `Cookie: simbi_session=${token}`);
+  const head = `GET ${TRANSACTIONS} HTTP/1.1\r\nHost: 127.0.0.1:${PORT}\r\nCookie: simbi_session=${token}\r\n\r\n`;
+  return repeated(Buffer.from(head));
 }
 
-function getRequests(path: string, header: string): Buffer[] {
-  const head = Buffer.from(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${PORT}\r\n${header}\r\n\r\n`);
-  return Array.from({ length: ENOUGH }, () => head);
+function repeated(request: Buffer): Buffer[] {
+  return Array.from({ length: ENOUGH }, () => request);
 }
 
 async function readP99(path: string, requests: Buffer[]): Promise<number> {

@@ -36,6 +36,7 @@ import {
   stopProcess,
   treeCpuMs,
 } from './gateway-process.ts';
+import { fullPageOfLinks, LINKS } from './links.ts';
 import { type Client, type LoadResult, percentile, runLoad, signRequests } from './load.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -46,9 +47,6 @@ const SHOWN = 25;
 const FIRST_PORT = 20_400 + (process.pid % 500) * 2;
 const COLLECTIONS = '/api/v3/service-unified-collections';
 const STATUS = '/api/v3/get-unified-transaction-status';
-const TOKEN = '/api/integration/get-token';
-const NEW_LINK = '/api/v3/payment-link-api/create';
-const LISTED = 50;
 
 /** What each path sends, and whether its merchants hear of it by callback. */
 const PATHS = {
@@ -58,7 +56,7 @@ const PATHS = {
   // The operator decides later and reports it, twice.
   callback: { role: 'all', path: COLLECTIONS, mobile: '256772123006', hasCallback: true },
   status: { role: 'all', path: STATUS, mobile: '256772123000', hasCallback: false },
-  links: { role: 'all', path: '/api/payment-link-api/list', mobile: '', hasCallback: false },
+  links: { role: 'all', path: LINKS, mobile: '', hasCallback: false },
 } as const;
 
 const { values: options, positionals } = parseArgs({
@@ -84,8 +82,8 @@ type Candidate = {
   gateway: GatewayProcess;
   merchants: Merchant[];
   refs: string[];
-  /** Of the first merchant, where the path asks for one. */
-  token: string;
+  /** What is sent again and again, where no request has to be new. */
+  read: Buffer | null;
   port: number;
 };
 type Round = {
@@ -168,9 +166,9 @@ async function prepare(code: string, label: string, index: number): Promise<Cand
   receiver.send({ secrets });
   say(`starting ${label || 'the gateway'}: ROLE=${plan.role}`);
   const gateway = await startGatewayProcess(code, { ...settings, ROLE: plan.role });
-  const candidate = { label, ctx, gateway, merchants, refs: [], token: '', port };
+  const candidate: Candidate = { label, ctx, gateway, merchants, refs: [], read: null, port };
   if (name === 'status') await makePayments(candidate);
-  if (name === 'links') candidate.token = await makeLinks(candidate);
+  if (name === 'links' && merchants[0]) candidate.read = await fullPageOfLinks(merchants[0], port);
   return candidate;
 }
 
@@ -201,27 +199,6 @@ async function makePayments({ ctx, merchants, refs, port }: Candidate): Promise<
       return;
     }
   }
-}
-
-/** A full page of links of the first merchant, and a token to read them with. */
-async function makeLinks({ merchants, port }: Candidate): Promise<string> {
-  const [first] = merchants;
-  if (!first) throw new Error('no merchant to make links as');
-  const requests = signRequests([first], LISTED, NEW_LINK, (index) => ({
-    amount: 1_000 + index,
-    currency: 'UGX',
-    country_id: 11,
-    item_name: `Item ${index}`,
-  }));
-  await runLoad({ host: '127.0.0.1', port, path: NEW_LINK, connections: 1, rate: null, requests, maxSeconds: 30 });
-  const answer = await fetch(`http://127.0.0.1:${port}${TOKEN}`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ client_id: first.clientId, secret_key: first.secretKey }),
-  });
-  const { data } = (await answer.json()) as { data?: { token?: string } };
-  if (!data?.token) throw new Error(`no token: ${answer.status}`);
-  return data.token;
 }
 
 function paymentOf(callbackUrl: string | null): object {
@@ -268,11 +245,8 @@ async function measure(candidate: Candidate, receiverPort: number, count: number
   };
 }
 
-function requestsOf({ merchants, refs, token }: Candidate, receiverPort: number, count: number): Buffer[] {
-  if (token !== '') {
-    const get = `GET ${plan.path}?limit=${LISTED} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ${token}\r\n\r\n`;
-    return Array.from({ length: count }, () => Buffer.from(get));
-  }
+function requestsOf({ merchants, refs, read }: Candidate, receiverPort: number, count: number): Buffer[] {
+  if (read) return Array.from({ length: count }, () => read);
   return signRequests(merchants, count, plan.path, (index) => {
     if (refs.length > 0) return { id: refs[index % refs.length], salt: reference++ };
     const shop = merchants[index % merchants.length]?.index;
