@@ -37,7 +37,7 @@ export function createVirtualClock(start: Date | string): VirtualClock {
 const TWO_DIGITS = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, '0'));
 const TIME_LENGTH = 'HH:MM:SS.mmmZ'.length;
 
-/** `toISOString`, in a third of its time where moments are near each other: in the rows of a batch or of a list. */
+/** `toISOString`, in a fifth of its time where moments are near each other: in the rows of a batch or of a list. */
 export const isoMillis = createPrinter();
 
 function createPrinter(): (moment: Date) => string {

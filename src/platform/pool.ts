@@ -1,5 +1,5 @@
 // Connections to one server: the pool of undici. The index of the package also loads its fetch, its cache, its web sockets and its
-// mocks, ninety files and 5 MB of memory that no call of ours uses, so the files of the pool are named here.
+// mocks, ninety files and 2.5 MB of heap that no call of ours uses, so the files of the pool are named here.
 
 import { createRequire } from 'node:module';
 

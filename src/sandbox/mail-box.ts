@@ -41,7 +41,8 @@ export async function openMailBox(): Promise<MailBox> {
     );
   });
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
+    // It stays: an error after the start must not end the process either.
+    server.on('error', reject);
     server.listen(0, '127.0.0.1', resolve);
   });
   const address = server.address();
