@@ -25,7 +25,7 @@ export function signedCall(request: OperationRequest, reply: OperationReply): Si
     route: routeOf(request),
     logged: request.logged,
     setHeaders: (headers) => void reply.headers(headers),
-    admitCaller: (integrationId) => request.admitCaller(integrationId),
+    admitCaller: (clientId) => request.admitCaller(clientId),
   };
 }
 
@@ -45,7 +45,7 @@ export async function requireTokenCaller<C extends Context>(
   request.logged.client_id = caller.integration.clientId;
   request.logged.key_id = String(caller.key.id);
   request.logged.token_id = String(caller.tokenId);
-  request.admitCaller(caller.integration.id);
+  request.admitCaller(caller.integration.clientId);
   limitRate(ctx, caller.integration, { setHeaders: (headers) => void reply.headers(headers) });
   requireScope(caller.key, routeOf(request));
   refuseInactiveHolder(ctx, caller.integration.holderStatus, refusal);

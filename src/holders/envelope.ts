@@ -81,7 +81,7 @@ export type SignedCall = {
   logged: Record<string, unknown>;
   setHeaders(headers: Record<string, string>): void;
   /** Called once the signature is verified: from then on the request counts against the share of its integration. */
-  admitCaller(integrationId: bigint): void;
+  admitCaller(clientId: string): void;
 };
 
 /** The bytes that are signed: the canonical JSON of the body without its signature. */
@@ -107,7 +107,7 @@ export async function handleSigned<T, C extends Context>(
   perform: (request: SignedRequest, ownContext: () => C) => Promise<T>,
 ): Promise<T> {
   const request = await verifyEnvelope(ctx, messages, call);
-  call.admitCaller(request.integration.id);
+  call.admitCaller(request.integration.clientId);
   limitRate(ctx, request.integration, call);
   try {
     requireScope(request.key, call.route);

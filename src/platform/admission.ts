@@ -37,7 +37,7 @@ declare module 'fastify' {
     /** The place of this request among those in flight; null until its body is complete. */
     place: Place | null;
     /** The request comes from this integration. Refuses it when places are scarce and the integration has its share. */
-    admitCaller(integrationId: bigint): void;
+    admitCaller(clientId: string): void;
   }
 }
 
@@ -176,8 +176,8 @@ export function limitWorkInFlight(
 ): WorkLimit {
   app.decorateRequest('place', null);
   // A method that all requests share: for a function that each request has of its own V8 keeps a kilobyte until it marks its heap.
-  app.decorateRequest('admitCaller', function admitCaller(this: FastifyRequest, integrationId: bigint) {
-    callers.admit(this.raw.socket, this.place, integrationId);
+  app.decorateRequest('admitCaller', function admitCaller(this: FastifyRequest, clientId: string) {
+    callers.admit(this.raw.socket, this.place, clientId);
   });
   return {
     refuse(request) {
@@ -218,26 +218,28 @@ export function overloaded(ctx: Context): Problem {
 }
 
 export type CallerAdmission = {
-  /** The integration that was last seen on a connection: a merchant's server keeps its connections to itself. */
+  /** The integration, by its client_id, that was last seen on a connection: a merchant's server keeps its connections to itself. */
   of(socket: Socket): string | undefined;
   /** Whether the connection may bring the requests of many callers: it is a trusted proxy's. */
   areMany(socket: Socket): boolean;
   /** The request on this connection comes from the integration. Refuses it when places are scarce and the integration has its share. */
-  admit(socket: Socket, place: Place | null, integrationId: bigint): void;
+  admit(socket: Socket, place: Place | null, clientId: string): void;
 };
+
+/** On the socket itself: a WeakMap of all sockets is looked up by every request, and gone through by the garbage collector. */
+const CALLER = Symbol('caller');
+type CallersSocket = Socket & { [CALLER]?: string };
 
 export function createCallerAdmission(ctx: Context): CallerAdmission {
   const proxies = createRangeSet(ctx.config.trustedProxies);
-  const callers = new WeakMap<Socket, string>();
   const areMany = (socket: Socket) => proxies.has(socket.remoteAddress ?? '');
   return {
     areMany,
-    of: (socket) => callers.get(socket),
-    admit(socket, place, integrationId) {
-      const caller = String(integrationId);
+    of: (socket: CallersSocket) => socket[CALLER],
+    admit(socket: CallersSocket, place, clientId) {
       // Behind a proxy the requests of many merchants share a connection.
-      if (callers.get(socket) !== caller && !areMany(socket)) callers.set(socket, caller);
-      if (place?.callerKnown(caller) === false) throw overloaded(ctx);
+      if (socket[CALLER] !== clientId && !areMany(socket)) socket[CALLER] = clientId;
+      if (place?.callerKnown(clientId) === false) throw overloaded(ctx);
     },
   };
 }

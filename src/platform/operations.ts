@@ -18,7 +18,7 @@ export type OperationRequest = {
   readonly canonicalMembers?: readonly CanonicalMember[];
   readonly logged: Record<string, unknown>;
   readonly commits: Commits;
-  admitCaller(integrationId: bigint): void;
+  admitCaller(clientId: string): void;
 };
 
 export type OperationReply = {

@@ -11,6 +11,8 @@ const ADDRESS_SHARE = 10;
 const LEAST_PER_ADDRESS = 10;
 /** Requests that only wait for a change hold no place; at most one for this many places. */
 const LONG_POLL_SHARE = 4;
+/** Counts of zero that stay in memory. An entry that comes and goes with every request makes its Map a new table again and again. */
+const MAX_IDLE = 10_000;
 /** A request over the share of its address waits this long at most. */
 const LONGEST_WAIT_MS = 1_000;
 
@@ -96,49 +98,66 @@ function refuses(room: Room, taken: number, caller?: string): boolean {
 /** A place that counts against the share of `address`, which was taken before. */
 function takePlace(room: Room, address: string | null): Place {
   room.taken++;
-  let countedFor = address;
-  let state: 'working' | 'long_poll' | 'left' = 'working';
-  let knownCaller: string | null = null;
-  const since = performance.now();
-  const giveBackShare = () => {
-    const counted = countedFor;
-    countedFor = null;
-    if (counted !== null) room.shares.giveBack(counted);
-  };
-  const forgetCaller = () => {
-    if (knownCaller !== null) room.callers.remove(knownCaller);
-    knownCaller = null;
-  };
-  return {
-    callerKnown(caller) {
-      giveBackShare();
-      if (caller === undefined || knownCaller !== null || state !== 'working') return true;
-      if (refuses(room, room.taken - 1, caller)) return false;
-      knownCaller = caller;
-      room.callers.add(caller);
-      return true;
-    },
-    startLongPoll() {
-      if (state !== 'working' || room.longPolls >= room.maxLongPolls) return false;
-      state = 'long_poll';
+  return new TakenPlace(room, address);
+}
+
+/** A class: every request has one, and closures of its own would be five more objects each. */
+class TakenPlace implements Place {
+  readonly #room: Room;
+  readonly #since = performance.now();
+  #address: string | null;
+  #caller: string | null = null;
+  #state: 'working' | 'long_poll' | 'left' = 'working';
+
+  constructor(room: Room, address: string | null) {
+    this.#room = room;
+    this.#address = address;
+  }
+
+  callerKnown(caller?: string): boolean {
+    const room = this.#room;
+    this.#giveBackShare();
+    if (caller === undefined || this.#caller !== null || this.#state !== 'working') return true;
+    if (refuses(room, room.taken - 1, caller)) return false;
+    this.#caller = caller;
+    room.callers.add(caller);
+    return true;
+  }
+
+  startLongPoll(): boolean {
+    const room = this.#room;
+    if (this.#state !== 'working' || room.longPolls >= room.maxLongPolls) return false;
+    this.#state = 'long_poll';
+    room.taken--;
+    room.longPolls++;
+    this.#giveBackShare();
+    this.#forgetCaller();
+    return true;
+  }
+
+  leave(): void {
+    const room = this.#room;
+    if (this.#state === 'working') {
+      // Only what integrations ask for: a page or an export may take long without any queue.
+      if (this.#caller !== null) room.control.ended(performance.now() - this.#since, room.taken);
       room.taken--;
-      room.longPolls++;
-      giveBackShare();
-      forgetCaller();
-      return true;
-    },
-    leave() {
-      if (state === 'working') {
-        // Only what integrations ask for: a page or an export may take long without any queue.
-        if (knownCaller !== null) room.control.ended(performance.now() - since, room.taken);
-        room.taken--;
-      }
-      if (state === 'long_poll') room.longPolls--;
-      state = 'left';
-      giveBackShare();
-      forgetCaller();
-    },
-  };
+    }
+    if (this.#state === 'long_poll') room.longPolls--;
+    this.#state = 'left';
+    this.#giveBackShare();
+    this.#forgetCaller();
+  }
+
+  #giveBackShare(): void {
+    const address = this.#address;
+    this.#address = null;
+    if (address !== null) this.#room.shares.giveBack(address);
+  }
+
+  #forgetCaller(): void {
+    if (this.#caller !== null) this.#room.callers.remove(this.#caller);
+    this.#caller = null;
+  }
 }
 
 interface Callers {
@@ -152,13 +171,19 @@ interface Callers {
 function createCallers(): Callers {
   const held = new Map<string, number>();
   const placesOf = (caller: string) => held.get(caller) ?? 0;
+  let holding = 0;
   return {
     placesOf,
-    countWith: (caller) => held.size + (held.has(caller) ? 0 : 1),
-    add: (caller) => held.set(caller, placesOf(caller) + 1),
+    countWith: (caller) => holding + (placesOf(caller) > 0 ? 0 : 1),
+    add(caller) {
+      const places = placesOf(caller);
+      if (places === 0) holding++;
+      held.set(caller, places + 1);
+    },
     remove(caller) {
       const left = placesOf(caller) - 1;
-      if (left > 0) held.set(caller, left);
+      if (left === 0) holding--;
+      if (left > 0 || held.size <= MAX_IDLE) held.set(caller, left);
       else held.delete(caller);
     },
   };
@@ -175,6 +200,14 @@ type AddressQueue = { taken: number; waiting: ((granted: boolean) => void)[] };
 function createShares(perAddress: number): Shares {
   const addresses = new Map<string, AddressQueue>();
 
+  function queueOf(address: string): AddressQueue {
+    const known = addresses.get(address);
+    if (known) return known;
+    const queue = { taken: 0, waiting: [] };
+    addresses.set(address, queue);
+    return queue;
+  }
+
   function waitForTurn(queue: AddressQueue, answer: (granted: boolean) => void): void {
     const timer = setTimeout(() => {
       queue.waiting.splice(queue.waiting.indexOf(goOn), 1);
@@ -189,8 +222,7 @@ function createShares(perAddress: number): Shares {
 
   return {
     take(address, answer) {
-      const queue = addresses.get(address) ?? { taken: 0, waiting: [] };
-      addresses.set(address, queue);
+      const queue = queueOf(address);
       if (queue.taken < perAddress) {
         queue.taken++;
         return answer(true);
@@ -206,7 +238,7 @@ function createShares(perAddress: number): Shares {
       // The next one of this address takes over what was given back.
       if (next) return next(true);
       queue.taken--;
-      if (queue.taken === 0) addresses.delete(address);
+      if (queue.taken === 0 && addresses.size > MAX_IDLE) addresses.delete(address);
     },
   };
 }

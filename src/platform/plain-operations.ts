@@ -78,8 +78,8 @@ class PlainCall implements OperationRequest {
     this.callers = parts.callers;
   }
 
-  admitCaller(integrationId: bigint): void {
-    this.callers.admit(this.peer.socket, this.place, integrationId);
+  admitCaller(clientId: string): void {
+    this.callers.admit(this.peer.socket, this.place, clientId);
   }
 }
 
