@@ -10,6 +10,8 @@ import { type Entry, UnderWay } from './under-way.ts';
 
 /** A request that comes in more chunks is not waited for here. */
 const MAX_CHUNKS = 8;
+/** Unused connections are looked for so many times while one may stay open. */
+const LOOKS = 10;
 
 /** Whom a plain request is answered to. */
 export type Peer = {
@@ -30,7 +32,7 @@ export type PlainOptions = {
   /** The first bytes of a connection have this long, and the rest of a request. Then Node waits for them. */
   readonly firstBytesMs: number;
   readonly arrivalMs: number;
-  /** Until an unused connection is closed. */
+  /** Until an unused connection is closed; up to a tenth longer. */
   readonly keepAliveMs: number;
   /** Whether answers end their connections. */
   readonly isEnding: () => boolean;
@@ -44,6 +46,8 @@ type Shared = {
   readonly service: PlainService;
   readonly options: PlainOptions;
   readonly giveToNode: (socket: Socket) => void;
+  /** How often unused connections were looked for. */
+  looks: number;
 };
 
 /** Takes the connections of a server before Node does. */
@@ -53,11 +57,22 @@ export function servePlainRequests(server: Server, service: PlainService, option
   const [serveByNode] = server.listeners('connection') as ((this: Server, socket: Socket) => void)[];
   if (!serveByNode) throw new Error('the server has no listener of its own');
   server.removeListener('connection', serveByNode);
-  const shared: Shared = { open, service, options, giveToNode: (socket) => serveByNode.call(server, socket) };
+  const giveToNode = (socket: Socket) => serveByNode.call(server, socket);
+  const shared: Shared = { open, service, options, giveToNode, looks: 0 };
   server.prependListener('connection', (socket: Socket) => {
     new PlainConnection(socket, shared).listen();
   });
   closeWith(server, open);
+  closeUnused(server, shared);
+}
+
+/** A timer of each socket would be set anew three times by every request. */
+function closeUnused(server: Server, shared: Shared): void {
+  const timer = setInterval(() => {
+    shared.looks++;
+    for (const connection of shared.open.all()) connection.closeIfUnused();
+  }, shared.options.keepAliveMs / LOOKS).unref();
+  server.once('close', () => clearInterval(timer));
 }
 
 class PlainConnection implements Peer {
@@ -72,6 +87,8 @@ class PlainConnection implements Peer {
   #isBusy = false;
   /** A request was answered on it. */
   #isUsed = false;
+  /** By the number of the look before. */
+  #usedAt = 0;
   /** The other side sends nothing more. */
   #hasEnded = false;
   #timeoutMs = 0;
@@ -90,6 +107,10 @@ class PlainConnection implements Peer {
     else if (!this.#isBusy && this.#received === null) this.socket.destroy();
   }
 
+  closeIfUnused(): void {
+    if (this.#isUsed && this.#shared.looks - this.#usedAt > LOOKS) this.#timeOut();
+  }
+
   listen(): void {
     this.socket.on('data', this.#receive).on('end', this.#end).on('timeout', this.#timeOut);
     this.socket.on('error', ignore).on('close', this.#close);
@@ -102,6 +123,7 @@ class PlainConnection implements Peer {
 
   answer(text: string, encoding: 'latin1' | 'utf8', pauseMs = 0): void {
     this.#isBusy = false;
+    this.#usedAt = this.#shared.looks;
     if (this.socket.destroyed) return;
     if (!this.lasts()) {
       this.socket.end(text, encoding);
@@ -138,7 +160,7 @@ class PlainConnection implements Peer {
       this.#head = reading.head;
       this.#isBusy = true;
       this.#isUsed = true;
-      this.#waitFor(options.keepAliveMs);
+      this.#waitFor(0);
       service.serve(reading, this);
     }
   }

@@ -21,6 +21,14 @@ describe('what is under way', () => {
     assert.equal(list.oldest, 'fifth');
   });
 
+  it('is shown whole to who ends one after the other', () => {
+    const list = new UnderWay<number>();
+    const entries = [0, 1, 2].map((item) => list.add(item));
+    const ended = list.all().filter((item) => entries[item] && list.end(entries[item]));
+    assert.deepEqual(ended, [0, 1, 2]);
+    assert.deepEqual(list.all(), []);
+  });
+
   it('lets go of what has ended: its entry holds nothing, and ending it again changes nothing', () => {
     const list = new UnderWay<{ name: string }>();
     const entry = list.add({ name: 'over' });

@@ -10,8 +10,11 @@ export class UnderWay<Item> {
     return this.#oldest?.item ?? null;
   }
 
-  *all(): Generator<Item> {
-    for (let entry = this.#oldest; entry; entry = entry.newer) if (entry.item !== null) yield entry.item;
+  /** As it is now: what is done with one of them may end it. */
+  all(): Item[] {
+    const items: Item[] = [];
+    for (let entry = this.#oldest; entry; entry = entry.newer) if (entry.item !== null) items.push(entry.item);
+    return items;
   }
 
   add(item: Item): Entry<Item> {
