@@ -16,8 +16,9 @@ import { findLiveIntegration, type Integration, noteUse } from './integrations.t
 import { noteTokenUse } from './tokens.ts';
 import { createSampler, writeUnverified } from './unverified-requests.ts';
 
-/** Few rows at a time: a second of them would hold up the requests of that moment. */
+/** Few rows at a time: a second of them would hold up the requests of that moment, and be old for the garbage collector. */
 const FLUSH_EVERY_MS = 200;
+const ENOUGH_ROWS = 256;
 const MAX_BUFFERED = 20_000;
 const ROWS_PER_STATEMENT = 5_000;
 /** A program that goes on after it was told to wait is refused without end: so many of an integration are kept each time. */
@@ -42,11 +43,11 @@ type Entry = {
   code: string | null;
   /** Whether the request proved that it comes from the integration. */
   verified: boolean;
-  keyId: bigint | null;
-  tokenId: bigint | null;
+  keyId: string | null;
+  tokenId: string | null;
 };
 
-type LogRow = Entry & { integrationId: bigint; holderId: bigint };
+type LogRow = { readonly entry: Entry; readonly integration: Integration };
 
 export interface RequestLog {
   /** Rows that were dropped because the database was slower than the traffic, or because too many were refused. */
@@ -69,6 +70,7 @@ export function keepRequestLog(app: HttpServer, ctx: Context): RequestLog {
     const kept = entry && (entry.verified || isSampled(entry.clientId, entry.address));
     if (kept && entries.length >= MAX_BUFFERED) dropped++;
     else if (kept) entries.push(entry);
+    if (entries.length >= ENOUGH_ROWS) writeNow();
   });
 
   async function write(): Promise<number> {
@@ -93,11 +95,12 @@ export function keepRequestLog(app: HttpServer, ctx: Context): RequestLog {
     return await writing;
   }
 
-  const timer = setInterval(() => {
-    if (entries.length > 0 && !writing)
-      flush().catch((error: unknown) => ctx.log.warn({ err: error }, 'the request log could not be written'));
-  }, FLUSH_EVERY_MS);
-  timer.unref();
+  function writeNow(): void {
+    if (entries.length === 0 || writing) return;
+    flush().catch((error: unknown) => ctx.log.warn({ err: error }, 'the request log could not be written'));
+  }
+
+  const timer = setInterval(writeNow, FLUSH_EVERY_MS).unref();
   app.addHook('onClose', async () => {
     clearInterval(timer);
     await flush().catch(() => 0);
@@ -121,8 +124,8 @@ function entryOf(ctx: Context, answered: AnsweredRequest): Entry | null {
     address: addressOf(answered),
     code: typeof code === 'string' ? code : null,
     verified: client_id !== undefined,
-    keyId: typeof key_id === 'string' ? BigInt(key_id) : null,
-    tokenId: typeof token_id === 'string' ? BigInt(token_id) : null,
+    keyId: typeof key_id === 'string' ? key_id : null,
+    tokenId: typeof token_id === 'string' ? token_id : null,
   };
 }
 
@@ -138,14 +141,14 @@ function withoutExcessRefusals(entries: readonly Entry[]): Entry[] {
 
 /** Notes the last use of integrations, keys and tokens, each at most once a minute. */
 function createUseNotes(ctx: Context): (rows: readonly LogRow[]) => Promise<void> {
-  /** Of integrations, keys or tokens: when each was noted. */
-  type Noted = Map<bigint, number>;
+  /** Of integrations, keys or tokens, by their ids as text: when each was noted. */
+  type Noted = Map<string, number>;
   const noted = { integrations: new Map(), keys: new Map(), tokens: new Map() } satisfies Record<string, Noted>;
 
   /** The last row of each id, without those that were noted a moment ago. */
-  function dueOf(known: Noted, rows: readonly LogRow[], idOf: (row: LogRow) => bigint | null): Map<bigint, LogRow> {
+  function dueOf(known: Noted, rows: readonly LogRow[], idOf: (row: LogRow) => string | null): Map<string, LogRow> {
     const now = ctx.clock.millis();
-    const due = new Map<bigint, LogRow>();
+    const due = new Map<string, LogRow>();
     for (const row of rows) {
       const id = idOf(row);
       if (id !== null && now - (known.get(id) ?? Number.NEGATIVE_INFINITY) >= USE_NOTED_EVERY_MS) due.set(id, row);
@@ -157,14 +160,15 @@ function createUseNotes(ctx: Context): (rows: readonly LogRow[]) => Promise<void
 
   return async (rows) => {
     const now = ctx.clock.now();
-    const accepted = rows.filter((row) => row.status < 400);
-    const integrations = dueOf(noted.integrations, accepted, (row) => row.integrationId);
-    if (integrations.size > 0) await noteUse(ctx.db, [...integrations.keys()], now);
+    const accepted = rows.filter(({ entry }) => entry.status < 400);
+    const integrations = dueOf(noted.integrations, accepted, ({ entry }) => entry.clientId);
+    const used = [...integrations.values()].map(({ integration }) => integration.id);
+    if (used.length > 0) await noteUse(ctx.db, used, now);
     // Whether a key or a token is still in use does not depend on the answer.
-    const keys = dueOf(noted.keys, rows, (row) => row.keyId);
-    if (keys.size > 0) await noteKeyUse(ctx.db, [...keys.keys()], now);
-    const tokens = dueOf(noted.tokens, rows, (row) => row.tokenId);
-    const uses = [...tokens].map(([tokenId, { at, address }]) => ({ tokenId, at, address }));
+    const keys = dueOf(noted.keys, rows, ({ entry }) => entry.keyId);
+    if (keys.size > 0) await noteKeyUse(ctx.db, [...keys.keys()].map(BigInt), now);
+    const tokens = dueOf(noted.tokens, rows, ({ entry }) => entry.tokenId);
+    const uses = [...tokens].map(([id, { entry }]) => ({ tokenId: BigInt(id), at: entry.at, address: entry.address }));
     if (uses.length > 0) await noteTokenUse(ctx.db, uses);
   };
 }
@@ -176,10 +180,10 @@ function createWriter(ctx: Context): (entries: readonly Entry[]) => Promise<numb
 
   async function writeLog(rows: readonly LogRow[]): Promise<void> {
     // A day at a time: each has a partition of its own.
-    for (const ofDay of Object.values(Object.groupBy(rows, (row) => Math.floor(row.at.getTime() / DAY_MS))))
+    for (const ofDay of Object.values(Object.groupBy(rows, (row) => Math.floor(row.entry.at.getTime() / DAY_MS))))
       for (let from = 0; ofDay && from < ofDay.length; from += ROWS_PER_STATEMENT) {
         const part = ofDay.slice(from, from + ROWS_PER_STATEMENT);
-        await withPartitions(ctx, PARTITIONS, part[0]?.at ?? ctx.clock.now(), () => insert(ctx, part));
+        await withPartitions(ctx, PARTITIONS, part[0]?.entry.at ?? ctx.clock.now(), () => insert(ctx, part));
       }
     const day = Math.floor(ctx.clock.millis() / DAY_MS);
     if (day !== maintainedDay) await maintainPartitions(ctx, PARTITIONS);
@@ -188,18 +192,18 @@ function createWriter(ctx: Context): (entries: readonly Entry[]) => Promise<numb
 
   return async (entries) => {
     const rows = await withIntegrations(ctx, entries);
-    const verified = rows.filter((row) => row.verified);
+    const verified = rows.filter(({ entry }) => entry.verified);
     if (ctx.config.requestLog === 'on') {
       await writeLog(verified);
-      const unverified = rows.filter((row) => !row.verified);
-      await writeUnverified(
-        ctx,
-        unverified.map((row) => ({ ...row, id: uuidOf(row) })),
-      );
+      await writeUnverified(ctx, rows.filter(({ entry }) => !entry.verified).map(unverifiedOf));
     }
     await noteUses(verified);
     return rows.length;
   };
+}
+
+function unverifiedOf({ entry, integration }: LogRow) {
+  return { ...entry, id: uuidOf(entry), integrationId: integration.id, holderId: integration.holderId };
 }
 
 function uuidOf({ id }: Entry): string {
@@ -214,21 +218,21 @@ async function withIntegrations(ctx: Context, entries: readonly Entry[]): Promis
     integrations.set(clientId, await findLiveIntegration(ctx, { clientId }));
   return entries.flatMap((entry) => {
     const integration = integrations.get(entry.clientId);
-    return integration ? [{ ...entry, integrationId: integration.id, holderId: integration.holderId }] : [];
+    return integration ? { entry, integration } : [];
   });
 }
 
 const LOG_COLUMNS = columns<LogRow>(1, {
-  at: 'timestamptz',
-  id: ['uuid', uuidOf],
-  holder_id: ['bigint', (row) => row.holderId],
-  integration_id: ['bigint', (row) => row.integrationId],
-  transaction_id: ['uuid', ({ ref }) => (ref === null ? null : uuidFromPublicId('TX', ref))],
-  ms: 'real',
-  status: 'smallint',
-  route: 'text',
-  address: 'text',
-  code: 'text',
+  at: ['timestamptz', ({ entry }) => entry.at],
+  id: ['uuid', ({ entry }) => uuidOf(entry)],
+  holder_id: ['bigint', ({ integration }) => integration.holderId],
+  integration_id: ['bigint', ({ integration }) => integration.id],
+  transaction_id: ['uuid', ({ entry: { ref } }) => (ref === null ? null : uuidFromPublicId('TX', ref))],
+  ms: ['real', ({ entry }) => entry.ms],
+  status: ['smallint', ({ entry }) => entry.status],
+  route: ['text', ({ entry }) => entry.route],
+  address: ['text', ({ entry }) => entry.address],
+  code: ['text', ({ entry }) => entry.code],
 });
 
 async function insert({ db }: Context, rows: readonly LogRow[]): Promise<void> {
