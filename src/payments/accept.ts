@@ -5,7 +5,7 @@ import type { VerificationStyle } from '../catalog/catalog.ts';
 import { type IdempotencyKey, KEY_TTL_MS } from '../holders/idempotency.ts';
 import { SIGNATURE_PARTITIONS, type SpentSignature } from '../holders/signatures.ts';
 import { type Batch, createBatch } from '../platform/batch.ts';
-import { type Columns, columns } from '../platform/columns.ts';
+import { type ColumnSpec, type Columns, columns } from '../platform/columns.ts';
 import { requireRightClock } from '../platform/database-time.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { failpoint } from '../platform/failpoint.ts';
@@ -175,7 +175,8 @@ function firstWork(transaction: Transaction): ClaimedJob {
 }
 
 /** A row of the statement below: the transaction, and what makes its request happen once. */
-type AcceptedRow = Transaction & {
+type AcceptedRow = {
+  transaction: Transaction;
   signed_at: Date | null;
   signature: Buffer | null;
   key: string | null;
@@ -204,8 +205,14 @@ const NOT_SENT: ReadonlySet<string> = new Set<keyof Transaction>([
   'updated_at',
   'settled_at',
 ]);
-const SENT_TYPES = Object.fromEntries(Object.entries(TRANSACTION_TYPES).filter(([name]) => !NOT_SENT.has(name)));
-const SENT = columns<Transaction>(0, SENT_TYPES);
+const SENT_NAMES = (Object.keys(TRANSACTION_TYPES) as (keyof Transaction)[]).filter((name) => !NOT_SENT.has(name));
+const SENT_COLUMNS = Object.fromEntries(
+  SENT_NAMES.map((name) => [
+    name,
+    [TRANSACTION_TYPES[name], (row: AcceptedRow) => row.transaction[name]] satisfies ColumnSpec<AcceptedRow>,
+  ]),
+);
+const SENT = columns<AcceptedRow>(0, SENT_COLUMNS);
 const KEY_TYPES = { key: 'text', operation: 'text', params_hash: 'bytea', answer: 'json' };
 
 /**
@@ -224,7 +231,7 @@ function partsOf(rows: readonly AcceptedRow[]): Parts {
 
 const inputOf = ({ keys, prompts, references }: Parts) =>
   columns<AcceptedRow>(7, {
-    ...SENT_TYPES,
+    ...SENT_COLUMNS,
     signed_at: 'timestamptz',
     signature: 'bytea',
     ...(keys ? KEY_TYPES : {}),
@@ -429,18 +436,18 @@ async function unspend(reader: Reader, signatures: SpentSignature[]): Promise<vo
   );
 }
 
-function acceptedRow(ctx: PaymentsContext, { once }: Item, row: Transaction): AcceptedRow {
+function acceptedRow(ctx: PaymentsContext, { once }: Item, transaction: Transaction): AcceptedRow {
   const idempotency = once?.idempotency ?? null;
   return {
-    ...row,
+    transaction,
     signed_at: once?.signature.signedAt ?? null,
     signature: once?.signature.signature ?? null,
     key: idempotency?.key ?? null,
     operation: idempotency?.operation ?? null,
     params_hash: idempotency?.paramsHash ?? null,
-    answer: idempotency ? JSON.stringify(idempotency.answer(row)) : null,
-    counted: countsAsPrompt(ctx.config, row),
-    account_reference: accountReferenceOf(ctx, row),
+    answer: idempotency ? JSON.stringify(idempotency.answer(transaction)) : null,
+    counted: countsAsPrompt(ctx.config, transaction),
+    account_reference: accountReferenceOf(ctx, transaction),
   };
 }
 

@@ -92,22 +92,38 @@ type Later =
   | 'updated_at'
   | 'settled_at';
 
-/** A transaction that is not written yet. */
+/** A transaction that is not written yet. Every field is named: copying an object into another takes several times as long. */
 export function newTransaction(given: Omit<Transaction, Later> & Partial<Transaction>, at: Date): Transaction {
   return {
-    status: 'pending',
-    payee: null,
-    invoice_no: null,
-    account_number: null,
-    rail_reference: null,
-    receipt: null,
-    failure_code: null,
-    failure_message: null,
-    balance_after: null,
-    created_at: at,
-    updated_at: at,
-    settled_at: null,
-    ...given,
+    id: given.id,
+    holder_id: given.holder_id,
+    integration_id: given.integration_id,
+    direction: given.direction,
+    status: given.status ?? 'pending',
+    amount: given.amount,
+    fee: given.fee,
+    currency: given.currency,
+    country_id: given.country_id,
+    method: given.method,
+    rail: given.rail,
+    msisdn: given.msisdn,
+    payee: given.payee ?? null,
+    invoice_no: given.invoice_no ?? null,
+    account_number: given.account_number ?? null,
+    detail: given.detail,
+    reference_1: given.reference_1,
+    reference_2: given.reference_2,
+    callback_url: given.callback_url,
+    link_id: given.link_id,
+    verification: given.verification,
+    rail_reference: given.rail_reference ?? null,
+    receipt: given.receipt ?? null,
+    failure_code: given.failure_code ?? null,
+    failure_message: given.failure_message ?? null,
+    balance_after: given.balance_after ?? null,
+    created_at: given.created_at ?? at,
+    updated_at: given.updated_at ?? at,
+    settled_at: given.settled_at ?? null,
   };
 }
 
