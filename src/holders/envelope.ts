@@ -9,6 +9,7 @@ import { type Context, forHolder } from '../platform/context.ts';
 import { Problem, type ProblemCode } from '../platform/errors.ts';
 import { HmacKey } from '../platform/hmac.ts';
 import { rateLimitHeaders, tooManyRequests } from '../platform/http.ts';
+import { type MaybeLater, whenKnown } from '../platform/known.ts';
 import { findLastRestore } from '../platform/restores.ts';
 import { findMissingScope, missingScopeMessage } from '../platform/scopes.ts';
 import { constantTimeEqual } from '../platform/secrets.ts';
@@ -106,7 +107,8 @@ export async function handleSigned<T, C extends Context>(
   call: SignedCall,
   perform: (request: SignedRequest, ownContext: () => C) => Promise<T>,
 ): Promise<T> {
-  const request = await verifyEnvelope(ctx, messages, call);
+  const verifying = verifyEnvelope(ctx, messages, call);
+  const request = verifying instanceof Promise ? await verifying : verifying;
   call.admitCaller(request.integration.clientId);
   limitRate(ctx, request.integration, call);
   try {
@@ -137,28 +139,43 @@ const DEPENDS_ON_CACHE: readonly ProblemCode[] = [
   'signature_mismatch',
 ];
 
-async function verifyEnvelope(ctx: Context, messages: OperationMessages, call: SignedCall): Promise<VerifiedRequest> {
+/** An envelope before its signature is checked: what it says, whose it would be, and the last restore of the database. */
+type Claim = { envelope: Static<typeof Envelope>; integration: LiveIntegration | null; restoredAt: Date | null };
+
+function verifyEnvelope(ctx: Context, messages: OperationMessages, call: SignedCall): MaybeLater<VerifiedRequest> {
   const envelope = readEnvelope(call.body, messages);
-  const by = { clientId: envelope.client_id };
-  const cached = await findLiveIntegration(ctx, by);
-  try {
-    return await verifyAgainst(ctx, messages, call, envelope, cached);
-  } catch (error) {
-    if (!(error instanceof Problem) || !DEPENDS_ON_CACHE.includes(error.code)) throw error;
-    await refreshCaches(ctx);
-    const current = await findLiveIntegration(ctx, by);
-    if (current === cached) throw error;
-    return verifyAgainst(ctx, messages, call, envelope, current);
-  }
+  return whenKnown(findLastRestore(ctx), (restoredAt) =>
+    whenKnown(findLiveIntegration(ctx, { clientId: envelope.client_id }), (integration) => {
+      const claim = { envelope, integration, restoredAt };
+      try {
+        return verifyClaim(ctx, messages, call, claim);
+      } catch (error) {
+        return verifyAgain(ctx, messages, call, claim, error);
+      }
+    }),
+  );
 }
 
-async function verifyAgainst(
+async function verifyAgain(
   ctx: Context,
   messages: OperationMessages,
   call: SignedCall,
-  envelope: Static<typeof Envelope>,
-  integration: LiveIntegration | null,
+  claim: Claim,
+  error: unknown,
 ): Promise<VerifiedRequest> {
+  if (!(error instanceof Problem) || !DEPENDS_ON_CACHE.includes(error.code)) throw error;
+  await refreshCaches(ctx);
+  const integration = await findLiveIntegration(ctx, { clientId: claim.envelope.client_id });
+  if (integration === claim.integration) throw error;
+  return verifyClaim(ctx, messages, call, { ...claim, integration, restoredAt: await findLastRestore(ctx) });
+}
+
+function verifyClaim(
+  ctx: Context,
+  messages: OperationMessages,
+  call: SignedCall,
+  { envelope, integration, restoredAt }: Claim,
+): VerifiedRequest {
   if (integration?.status !== 'active')
     throw new Problem('integration_not_found', { message: messages.integrationNotFound });
   // Everybody may know a client_id. It counts as the caller's only after the signature.
@@ -168,8 +185,8 @@ async function verifyAgainst(
     throw new Problem('address_not_allowed', { message: messages.notVerified });
   const skewSeconds = envelope.timestamp - Math.floor(ctx.clock.millis() / 1000);
   // Which signatures were used between the backup and a restore is not known. So those from before it are refused.
-  const restoredAt = (await findLastRestore(ctx))?.getTime() ?? Number.NEGATIVE_INFINITY;
-  if (Math.abs(skewSeconds) > ctx.config.signatureToleranceSeconds || envelope.timestamp * 1000 <= restoredAt)
+  const isFromBefore = restoredAt !== null && envelope.timestamp * 1000 <= restoredAt.getTime();
+  if (Math.abs(skewSeconds) > ctx.config.signatureToleranceSeconds || isFromBefore)
     throw new Problem('timestamp_out_of_range', { message: messages.notVerified, extra: debugClock(ctx, skewSeconds) });
   const canonical = joinMembers(call.members, 'signature');
   const claimed = HEX_SIGNATURE.test(envelope.signature) ? Buffer.from(envelope.signature, 'hex') : null;

@@ -10,6 +10,7 @@ import { requireRightClock } from '../platform/database-time.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { failpoint } from '../platform/failpoint.ts';
 import { createHolderUuid } from '../platform/ids.ts';
+import { whenKnown } from '../platform/known.ts';
 import { withPartitions } from '../platform/partitions.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 import type { PaymentsContext } from './context.ts';
@@ -89,10 +90,10 @@ export function createCollectionWriter(ctx: PaymentsContext, engine: PaymentEngi
     },
   });
   return {
-    async accept(order, once) {
-      const rules = await limitRules(ctx, order.holderId);
-      return rules ? acceptLimited(ctx, engine, { order, once }, rules) : batch.add({ order, once });
-    },
+    accept: (order, once) =>
+      whenKnown(limitRules(ctx, order.holderId), (rules) =>
+        rules ? acceptLimited(ctx, engine, { order, once }, rules) : batch.add({ order, once }),
+      ),
   };
 }
 

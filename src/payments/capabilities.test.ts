@@ -158,7 +158,7 @@ describe('decimals', () => {
     const method = ctx.catalog.methods.get(METHOD) ?? assert.fail();
     const rest = collectionOrder({ holderId: shop.holderId, integrationId: shop.id }, 'quiet');
     await assert.rejects(
-      () => completeOrder(ctx, { method, msisdn: mobile, amount: 150_050n }, rest),
+      async () => completeOrder(ctx, { method, msisdn: mobile, amount: 150_050n }, rest),
       (error) => error instanceof Problem && error.details.errors?.amount?.[0] === sentence,
     );
     const checked = await preflight(ctx, shop.holderId, { amount: 1500.5, currency: CURRENCY, mobile });

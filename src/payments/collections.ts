@@ -9,6 +9,7 @@ import { type OperationMessages, type SignedRequest, signatureReused, spendOrRef
 import { findAnswer, type IdempotencyHeader, readIdempotencyKey } from '../holders/idempotency.ts';
 import { isoMicroseconds } from '../platform/clock.ts';
 import { Problem } from '../platform/errors.ts';
+import { type MaybeLater, whenKnown } from '../platform/known.ts';
 import { amountToNumber } from '../platform/money.ts';
 import type { JsonObject } from '../platform/strict-json.ts';
 import { type AddError, type FieldReading, refuse } from '../platform/validation.ts';
@@ -50,7 +51,8 @@ export async function createCollection(
     const answer = await findAnswer(ctx.db, owner, OPERATION, key, ctx.clock.now());
     if (answer) return replay(ctx, messages, request, answer);
   }
-  const order = await readCollection(ctx, request, messages);
+  const reading = readCollection(ctx, request, messages);
+  const order = reading instanceof Promise ? await reading : reading;
   const answer = (transaction: Transaction) => collectionAnswer(ctx, transaction);
   const acceptance = await writer.accept(order, {
     signature: request,
@@ -99,11 +101,11 @@ function collectionAnswer(ctx: PaymentsContext, transaction: Transaction): JsonO
   };
 }
 
-async function readCollection(
+function readCollection(
   ctx: PaymentsContext,
   { params, integration }: SignedRequest,
   messages: OperationMessages,
-): Promise<CollectionOrder> {
+): MaybeLater<CollectionOrder> {
   const reading = collectionParams.read(params);
   const { fields, add } = reading;
   const row = readCountry(ctx, reading, messages);
@@ -159,11 +161,11 @@ function checkDecimals(
 }
 
 /** Adds what the gateway decides: the rail, the fee, and how the payer verifies. */
-export async function completeOrder(
+export function completeOrder(
   ctx: PaymentsContext,
   payment: PaymentDetails,
   rest: Omit<CollectionOrder, 'amount' | 'fee' | 'currency' | 'method' | 'rail' | 'msisdn' | 'verification'>,
-): Promise<CollectionOrder> {
+): MaybeLater<CollectionOrder> {
   const { method, msisdn, amount } = payment;
   const rail = ctx.rails.railFor(method, 'collection', rest.holderId);
   const capabilities = rail?.capabilitiesOf(method, 'collection');
@@ -179,16 +181,16 @@ export async function completeOrder(
   // The connection may have changed since the amount was checked.
   const sentence = decimalsError(method, capabilities, amount);
   if (sentence !== null) throw new Problem('invalid_params', { errors: { amount: [sentence] } });
-  return {
+  return whenKnown(feeFor(ctx, rest.holderId, method, 'collection', amount), (fee) => ({
     ...rest,
     amount,
-    fee: await feeFor(ctx, rest.holderId, method, 'collection', amount),
+    fee,
     currency: method.currency,
     method: method.code,
     rail: rail.name,
     msisdn,
     verification: rail.verificationFor(method, msisdn),
-  };
+  }));
 }
 
 /** The country decides which other params are valid. If it is unknown or not supported, no other error is reported. */

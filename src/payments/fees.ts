@@ -7,22 +7,24 @@ import { createCache } from '../platform/cache.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader } from '../platform/db.ts';
 import { gatherKeys } from '../platform/gather.ts';
+import { type MaybeLater, whenKnown } from '../platform/known.ts';
 
 type Overrides = Map<string, Fee>;
 
 const overridesOf = createCache(gatherKeys(readOverrides));
 
 /** The fee of this holder for this amount. */
-export async function feeFor(
+export function feeFor(
   ctx: Context,
   holderId: bigint,
   method: Method,
   direction: Direction,
   amount: bigint,
-): Promise<bigint> {
-  const overrides = await overridesOf.get(ctx, holderId);
-  const agreed = overrides.size > 0 ? overrides.get(`${direction} ${method.code}`) : undefined;
-  return feeOf(amount, method, direction, agreed);
+): MaybeLater<bigint> {
+  return whenKnown(overridesOf.get(ctx, holderId), (overrides) => {
+    const agreed = overrides.size > 0 ? overrides.get(`${direction} ${method.code}`) : undefined;
+    return feeOf(amount, method, direction, agreed);
+  });
 }
 
 type OverrideRow = {

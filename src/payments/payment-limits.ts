@@ -14,6 +14,7 @@ import { type Reader, type Tx, violatedConstraint } from '../platform/db.ts';
 import { Problem } from '../platform/errors.ts';
 import { gatherKeys } from '../platform/gather.ts';
 import { NO_HOLDER } from '../platform/ids.ts';
+import type { MaybeLater } from '../platform/known.ts';
 import { formatAmount } from '../platform/money.ts';
 import { addDays, dayIn, startOfDay } from '../platform/time-zones.ts';
 import type { TransactionDirection } from './states.ts';
@@ -91,7 +92,7 @@ async function readRules(
 }
 
 /** The limits of a holder, read before the transaction of an order; undefined: none. */
-export async function limitRules(ctx: Context, holderId: bigint): Promise<LimitRules | undefined> {
+export function limitRules(ctx: Context, holderId: bigint): MaybeLater<LimitRules | undefined> {
   return rulesOf.get(ctx, holderId);
 }
 

@@ -4,7 +4,7 @@
 // A batch may be followed by a rest. A batch of two costs nearly as much as one of fifty, so without a rest small batches take
 // all of the machine at any load, and requests wait for it.
 
-import { noteCommit, withoutTracking } from './commit-tracking.ts';
+import { type Commits, trackedCommits, withoutTracking } from './commit-tracking.ts';
 import { isDataError } from './db.ts';
 import { Problem } from './errors.ts';
 
@@ -41,7 +41,13 @@ export interface Batch<Item, Result> {
   idle(): Promise<void>;
 }
 
-type PendingItem<Item, Result> = { item: Item; resolve(result: Result): void; reject(error: unknown): void };
+/** `commits`: of the request whose item it is. The batch is not committed in its name. */
+type PendingItem<Item, Result> = {
+  readonly item: Item;
+  readonly commits: Commits | undefined;
+  resolve(result: Result): void;
+  reject(error: unknown): void;
+};
 
 export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): Batch<Item, Result> {
   const { maxItems = 128, maxWaiting = 4_096, concurrency = 2 } = options;
@@ -105,8 +111,8 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
     waiting: () => waiting.length,
     add(item) {
       if (waiting.length >= maxWaiting) return Promise.reject(new Problem('overloaded', { retryAfterSeconds: 1 }));
-      const result = new Promise<Result>((resolve, reject) => {
-        waiting.push({ item, resolve, reject });
+      return new Promise<Result>((resolve, reject) => {
+        waiting.push({ item, commits: trackedCommits(), resolve, reject });
         if (!mayStart()) return;
         // Never in the name of a request: a batch holds the items of many.
         if (waiting.length >= circle.half()) withoutTracking(pump);
@@ -115,11 +121,6 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
           // Requests that arrived in the same turn of the event loop belong to the same batch.
           withoutTracking(() => setImmediate(pump));
         }
-      });
-      // Noted here, in the name of the request whose item it was.
-      return result.then((value) => {
-        noteCommit();
-        return value;
       });
     },
     idle: quiet.wait,
@@ -168,7 +169,10 @@ async function runItems<Item, Result>(
 }
 
 function resolveEach<Item, Result>(entries: readonly PendingItem<Item, Result>[], results: readonly Result[]): void {
-  for (const [index, entry] of entries.entries()) entry.resolve(results[index] as Result);
+  for (const [index, entry] of entries.entries()) {
+    if (entry.commits) entry.commits.count++;
+    entry.resolve(results[index] as Result);
+  }
 }
 
 /** An error that may concern a single item: a constraint of the database, or a problem the caller can fix. */

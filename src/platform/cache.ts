@@ -3,6 +3,7 @@
 // change shows within half a second, and a cache costs two small queries a second.
 
 import type { Context } from './context.ts';
+import type { MaybeLater } from './known.ts';
 import { perProcess } from './memory.ts';
 
 /** A change made by another process shows within this time. */
@@ -11,7 +12,7 @@ const MAX_ENTRIES = 20_000;
 
 export interface Cache<Key, Value> {
   /** The value itself where it is known and fresh: the hot path does not wait for what it has in memory. */
-  get(ctx: Context, key: Key): Value | Promise<Value>;
+  get(ctx: Context, key: Key): MaybeLater<Value>;
 }
 
 /** `value` is kept beside its promise as soon as it has come. */

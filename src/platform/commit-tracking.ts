@@ -22,8 +22,13 @@ export function withoutTracking<T>(work: () => T): T {
 }
 
 export function noteCommit(): void {
-  const commits = tracked.getStore();
+  const commits = trackedCommits();
   if (commits) commits.count++;
+}
+
+/** Where commits are counted for who asks, for a commit that is made elsewhere. */
+export function trackedCommits(): Commits | undefined {
+  return tracked.getStore();
 }
 
 /** The error as the caller may read it. */

@@ -131,7 +131,13 @@ export function createPlainService(ctx: Context, parts: PlainParts): PlainServic
   }
 
   async function perform(call: PlainCall, place: Place): Promise<void> {
-    const answer = await answerOf(ctx, call);
+    let answer: Answer;
+    try {
+      const data = await call.routeOptions.handler(call, call.reply);
+      answer = { status: 200, body: JSON.stringify(data), code: null };
+    } catch (error) {
+      answer = refusalOf(ctx, call, problemOfRequest(ctx, error, call));
+    }
     place.leave();
     finish(call, answer);
   }
@@ -145,14 +151,6 @@ export function createPlainService(ctx: Context, parts: PlainParts): PlainServic
   }
 
   return { isServed: (path) => operations.byPath.has(path), serve };
-}
-
-async function answerOf(ctx: Context, call: PlainCall): Promise<Answer> {
-  try {
-    return { status: 200, body: JSON.stringify(await call.routeOptions.handler(call, call.reply)), code: null };
-  } catch (error) {
-    return refusalOf(ctx, call, problemOfRequest(ctx, error, call));
-  }
 }
 
 function refusalOf(ctx: Context, call: PlainCall, problem: Problem): Answer {

@@ -4,6 +4,7 @@
 import { createCache } from './cache.ts';
 import type { Context } from './context.ts';
 import type { Reader, Tx } from './db.ts';
+import type { MaybeLater } from './known.ts';
 
 /** Written in the transaction that loads the backup. */
 export async function recordRestore(tx: Tx, at: Date, backupTakenAt: Date | null): Promise<void> {
@@ -22,6 +23,6 @@ export async function readLastRestore(reader: Reader): Promise<Date | null> {
 const lastRestore = createCache((ctx: Context, _key: 'last') => readLastRestore(ctx.db));
 
 /** The same from the cache of this process, for every request. */
-export function findLastRestore(ctx: Context): Date | null | Promise<Date | null> {
+export function findLastRestore(ctx: Context): MaybeLater<Date | null> {
   return lastRestore.get(ctx, 'last');
 }
