@@ -21,7 +21,7 @@ export function createKeyCache(): (secret: string) => HmacKey {
 }
 
 function digest(key: HmacKey, id: string, timestamp: string, body: Buffer): string {
-  return key.sign(Buffer.concat([Buffer.from(`${id}.${timestamp}.`), body])).toString('base64');
+  return key.sign('base64', `${id}.${timestamp}.`, body);
 }
 
 /** The value of webhook-signature: one entry for each live secret, so that a secret can be changed without a gap. */

@@ -7,7 +7,6 @@ import { isSignatureSpent } from '../holders/signatures.ts';
 import { canonicalJson } from '../platform/canonical-json.ts';
 import type { Context } from '../platform/context.ts';
 import { HmacKey } from '../platform/hmac.ts';
-import { constantTimeEqual } from '../platform/secrets.ts';
 import { JsonError, type JsonObject, type JsonValue, parseStrictJson } from '../platform/strict-json.ts';
 
 const EXCERPT_BYTES = 24;
@@ -114,7 +113,7 @@ async function checkWithIntegration(
 ): Promise<void> {
   const timestamp = typeof body.timestamp === 'number' ? body.timestamp : 0;
   const signature = textOf(body.signature);
-  const key = integration.keys.find(({ secret }) => matches(secret, ours, signature));
+  const key = integration.keys.find(({ secret }) => secret.matches(signature, ours));
   checks.push(checkSender(integration, textOf(body.sender)));
   checks.push(checkAddress(key ? [integration, key] : [integration], input.address));
   checks.push(checkTimestamp(ctx, timestamp));
@@ -124,7 +123,7 @@ async function checkWithIntegration(
       : { name: 'signature', result: 'failed', mistake: findMistake(integration, body, input, ours, signature) },
   );
   if (key) {
-    const entry = { signature: Buffer.from(signature, 'hex'), signedAt: new Date(timestamp * 1000) };
+    const entry = { signature, signedAt: new Date(timestamp * 1000) };
     // In a transaction, which has the rights of the service: used signatures are of no holder.
     const spent = await ctx.db.transaction((tx) => isSignatureSpent(tx, entry));
     checks.push({ name: 'fresh', result: resultOf(!spent) });
@@ -162,10 +161,6 @@ function textOf(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : '';
 }
 
-function matches(key: HmacKey, text: string, signature: string): boolean {
-  return /^[0-9a-f]{64}$/.test(signature) && constantTimeEqual(key.sign(text), Buffer.from(signature, 'hex'));
-}
-
 /** Which of the usual mistakes explains the signature. */
 function findMistake(
   integration: LiveIntegration,
@@ -175,17 +170,17 @@ function findMistake(
   signature: string,
 ): Mistake {
   const hex = signature.toLowerCase();
-  const signs = (text: string) => integration.keys.some(({ secret }) => matches(secret, text, hex));
+  const signs = (text: string) => integration.keys.some(({ secret }) => secret.matches(hex, text));
   if (signature !== hex && signs(ours)) return 'upper_case';
-  const bytes = Buffer.from(signature, 'base64');
-  if (integration.keys.some(({ secret }) => constantTimeEqual(secret.sign(ours), bytes))) return 'base64';
+  const fromBase64 = Buffer.from(signature, 'base64').toString('hex');
+  if (integration.keys.some(({ secret }) => secret.matches(fromBase64, ours))) return 'base64';
   if (!/^[0-9a-f]{64}$/i.test(signature)) return 'not_hex';
   if (input.ownString !== '' && signs(input.ownString)) return 'own_string';
   if (signs(withoutSignature(input.body)) || signs(input.body.trim())) return 'as_sent';
   if (signs(canonicalJson(body)) || signs(canonicalJson({ ...body, signature: '' }))) return 'with_signature';
   const { params } = body;
   if (isObject(params) && (signs(canonicalJson(params)) || signs(JSON.stringify(params)))) return 'params_only';
-  if (integration.callbackSecrets.some((secret) => matches(new HmacKey(secret), ours, hex))) return 'callback_secret';
+  if (integration.callbackSecrets.some((secret) => new HmacKey(secret).matches(hex, ours))) return 'callback_secret';
   return 'unknown';
 }
 

@@ -12,7 +12,6 @@ import { rateLimitHeaders, tooManyRequests } from '../platform/http.ts';
 import { type MaybeLater, whenKnown } from '../platform/known.ts';
 import { findLastRestore } from '../platform/restores.ts';
 import { findMissingScope, missingScopeMessage } from '../platform/scopes.ts';
-import { constantTimeEqual } from '../platform/secrets.ts';
 import { type CanonicalMember, type JsonObject, type JsonValue, joinMembers } from '../platform/strict-json.ts';
 import { createReader, EXPECTED } from '../platform/validation.ts';
 import { findLiveIntegration, isAddressAllowed, type LiveIntegration, type LiveKey } from './integrations.ts';
@@ -21,7 +20,6 @@ import { isSignatureSpent, type SpentSignature, spendForRead } from './signature
 
 /** Beyond this a number of seconds has no date; far outside every tolerance anyway. */
 const MAX_TIMESTAMP = 8_640_000_000_000;
-const HEX_SIGNATURE = /^[0-9a-f]{64}$/;
 
 /** The specification gives each operation its own messages for the same errors. */
 export type OperationMessages = {
@@ -93,7 +91,7 @@ export function canonicalEnvelope(body: JsonObject): string {
 
 export function signatureOf(secret: HmacKey | string, body: JsonObject): string {
   const key = typeof secret === 'string' ? new HmacKey(secret) : secret;
-  return key.sign(canonicalEnvelope(body)).toString('hex');
+  return key.sign('hex', canonicalEnvelope(body));
 }
 
 /**
@@ -189,9 +187,8 @@ function verifyClaim(
   if (Math.abs(skewSeconds) > ctx.config.signatureToleranceSeconds || isFromBefore)
     throw new Problem('timestamp_out_of_range', { message: messages.notVerified, extra: debugClock(ctx, skewSeconds) });
   const canonical = joinMembers(call.members, 'signature');
-  const claimed = HEX_SIGNATURE.test(envelope.signature) ? Buffer.from(envelope.signature, 'hex') : null;
-  const key = findSigningKey(integration, canonical, claimed);
-  if (claimed === null || !key)
+  const key = findSigningKey(integration, canonical, envelope.signature);
+  if (!key)
     throw new Problem('signature_mismatch', {
       message: messages.notVerified,
       extra: debugCanonical(ctx, canonical, skewSeconds),
@@ -205,19 +202,15 @@ function verifyClaim(
     integration,
     key,
     params: envelope.params,
-    signature: claimed,
+    signature: envelope.signature,
     signedAt: new Date(envelope.timestamp * 1000),
     address: call.address,
   };
 }
 
 /** The key whose signature this is. Every live key is tried, so that the response time does not reveal which one matched. */
-function findSigningKey(integration: LiveIntegration, canonical: string, claimed: Buffer | null): LiveKey | null {
-  const matches = integration.keys.filter(({ secret }) => {
-    const expected = secret.sign(canonical);
-    return claimed !== null && constantTimeEqual(expected, claimed);
-  });
-  return matches[0] ?? null;
+function findSigningKey(integration: LiveIntegration, canonical: string, signature: string): LiveKey | null {
+  return integration.keys.filter(({ secret }) => secret.matches(signature, canonical))[0] ?? null;
 }
 
 /** Refuses a key that may not call this route. */

@@ -8,8 +8,11 @@ import type { Reader, Tx } from '../platform/db.ts';
 import { perProcess } from '../platform/memory.ts';
 import { maintainPartitions, type PartitionPlan, withPartitions } from '../platform/partitions.ts';
 
-/** The signature of a verified request. Its timestamp, which is signed too, selects the partition. */
-export type SpentSignature = { signature: Buffer; signedAt: Date };
+/** The signature of a verified request, in hexadecimal digits. Its timestamp, which is signed too, selects the partition. */
+export type SpentSignature = { signature: string; signedAt: Date };
+
+/** As PostgreSQL reads bytes. */
+export const bytesOf = ({ signature }: SpentSignature) => `\\x${signature}`;
 
 export const SIGNATURE_PARTITIONS: PartitionPlan = {
   table: 'spent_signatures',
@@ -35,10 +38,10 @@ const SPEND_ONE = {
 export async function spendSignatures(tx: Tx, signatures: SpentSignature[]): Promise<boolean[]> {
   const [first] = signatures;
   if (first && signatures.length === 1)
-    return [(await tx.query(SPEND_ONE, [first.signedAt, first.signature])).length > 0];
+    return [(await tx.query(SPEND_ONE, [first.signedAt, bytesOf(first)])).length > 0];
   const rows = await tx.query<{ signature: Buffer }>(SPEND, [
     signatures.map((entry) => entry.signedAt),
-    signatures.map((entry) => entry.signature),
+    signatures.map(bytesOf),
   ]);
   return takeOnce(
     signatures,
@@ -49,13 +52,13 @@ export async function spendSignatures(tx: Tx, signatures: SpentSignature[]): Pro
 /** Of several equal signatures in one batch, the first counts as new. */
 function takeOnce(signatures: SpentSignature[], fresh: Buffer[]): boolean[] {
   const left = new Set(fresh.map((signature) => signature.toString('hex')));
-  return signatures.map((entry) => left.delete(entry.signature.toString('hex')));
+  return signatures.map(({ signature }) => left.delete(signature));
 }
 
 export async function isSignatureSpent(reader: Reader, entry: SpentSignature): Promise<boolean> {
   const rows = await reader.query(
     { name: 'is_signature_spent', text: 'select 1 from spent_signatures where signed_at = $1 and signature = $2' },
-    [entry.signedAt, entry.signature],
+    [entry.signedAt, bytesOf(entry)],
   );
   return rows.length > 0;
 }

@@ -39,9 +39,9 @@ describe('batches of accepted collections', () => {
   after(() => base.close());
 
   type Needs = { keys: boolean; prompts: boolean; references: boolean };
-  type Request = { signature?: Buffer; key?: string | null; msisdn: string };
+  type Request = { signature?: string; key?: string | null; msisdn: string };
 
-  function accept({ signature = randomBytes(32), key = null, msisdn }: Request) {
+  function accept({ signature = randomBytes(32).toString('hex'), key = null, msisdn }: Request) {
     const { holderId, id } = shop;
     return writer.accept(collectionOrder({ holderId, integrationId: id }, 'quiet', { msisdn }), {
       signature: { signature, signedAt: ctx.clock.now() },
@@ -57,7 +57,7 @@ describe('batches of accepted collections', () => {
 
   async function acceptAndRepeat({ count, keys, prompts, references }: Needs & { count: number }): Promise<void> {
     const requests = Array.from({ length: count }, () => ({
-      signature: randomBytes(32),
+      signature: randomBytes(32).toString('hex'),
       key: keys ? randomBytes(8).toString('hex') : null,
       msisdn: numberFor({ prompts, references }),
     }));
@@ -74,7 +74,12 @@ describe('batches of accepted collections', () => {
               (select count(*) from number_limits where prompt_ids && $1::uuid[]) as prompts,
               (select count(*) from idempotency_keys where key = any ($2)) as keys,
               (select count(*) from spent_signatures where signature = any ($3) and signed_at = $4) as signatures`,
-      [ids, requests.map(({ key }) => key), requests.map(({ signature }) => signature), ctx.clock.now()],
+      [
+        ids,
+        requests.map(({ key }) => key),
+        requests.map(({ signature }) => Buffer.from(signature, 'hex')),
+        ctx.clock.now(),
+      ],
     );
     const all = BigInt(count);
     assert.deepEqual(written, {

@@ -3,7 +3,7 @@
 
 import type { VerificationStyle } from '../catalog/catalog.ts';
 import { type IdempotencyKey, KEY_TTL_MS } from '../holders/idempotency.ts';
-import { SIGNATURE_PARTITIONS, type SpentSignature } from '../holders/signatures.ts';
+import { bytesOf, SIGNATURE_PARTITIONS, type SpentSignature } from '../holders/signatures.ts';
 import { type Batch, createBatch } from '../platform/batch.ts';
 import { type ColumnSpec, type Columns, columns } from '../platform/columns.ts';
 import { requireRightClock } from '../platform/database-time.ts';
@@ -179,7 +179,7 @@ function firstWork(transaction: Transaction): ClaimedJob {
 type AcceptedRow = {
   transaction: Transaction;
   signed_at: Date | null;
-  signature: Buffer | null;
+  signature: string | null;
   key: string | null;
   operation: string | null;
   params_hash: Buffer | null;
@@ -359,7 +359,7 @@ async function writeAcceptances(
   // Of two equal signatures (or keys) in one batch only the first goes to the database.
   const seen = new Set<string>();
   const results: (Acceptance | null)[] = items.map((item) => {
-    const signature = item.once?.signature.signature.toString('hex');
+    const signature = item.once?.signature.signature;
     if (signature && seen.has(signature)) return { kind: 'signature_reused' };
     const key = item.once?.idempotency ? `${item.order.integrationId} ${item.once.idempotency.key}` : undefined;
     if (key && seen.has(key)) return { kind: 'key_taken' };
@@ -433,7 +433,7 @@ async function unspend(reader: Reader, signatures: SpentSignature[]): Promise<vo
   if (signatures.length === 0) return;
   await reader.query(
     'delete from spent_signatures where (signed_at, signature) in (select * from unnest($1::timestamptz[], $2::bytea[]))',
-    [signatures.map((entry) => entry.signedAt), signatures.map((entry) => entry.signature)],
+    [signatures.map((entry) => entry.signedAt), signatures.map(bytesOf)],
   );
 }
 

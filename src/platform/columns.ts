@@ -39,15 +39,16 @@ export function columns<Row>(firstParameter: number, specs: Record<string, Colum
     names,
     parameters,
     rows: `unnest(${parameters}) as input (${names})`,
-    arrays: (rows) => list.map((column) => arrayText(rows, column.value)),
+    arrays: (rows) => list.map(({ type, value }) => arrayText(rows, value, type === 'bytea' ? bytesText : elementText)),
     row: `select ${list.map(({ name, type }, index) => `$${firstParameter + index}::${type} as ${name}`).join(', ')}`,
-    values: (row) => list.map((column) => parameterOf(column.value(row))),
+    values: (row) => list.map(({ type, value }) => parameterOf(value(row), type)),
   };
 }
 
 /** As the driver sends it without looking at it again. */
-function parameterOf(value: unknown): string | Buffer | null {
+function parameterOf(value: unknown, type: string): string | Buffer | null {
   if (value === null || value === undefined) return null;
+  if (typeof value === 'string' && type === 'bytea') return `\\x${value}`;
   if (typeof value === 'string') return value;
   if (typeof value !== 'object') return String(value as bigint | number | boolean);
   if (value instanceof Date) return isoMillis(value);
@@ -59,13 +60,17 @@ function parameterOf(value: unknown): string | Buffer | null {
  * The text of an array. Written here because the driver looks at each element three times, and prints a date part by part in the
  * zone of the machine; a batch of accepted payments has thirty arrays. Many rows have what the row before has: its text is used again.
  */
-function arrayText<Row>(rows: readonly Row[], value: (row: Row) => unknown): string {
+function arrayText<Row>(
+  rows: readonly Row[],
+  value: (row: Row) => unknown,
+  textOf: (element: unknown) => string,
+): string {
   let text = '';
   let last: unknown;
   let written = 'NULL';
   for (const row of rows) {
     const element = value(row);
-    if (element !== last) written = elementText(element);
+    if (element !== last) written = textOf(element);
     last = element;
     text += text === '' ? written : `,${written}`;
   }
@@ -82,6 +87,8 @@ function elementText(element: unknown): string {
   return quoted(JSON.stringify(element));
 }
 
+/** Bytes may also be given as their hexadecimal digits. */
+const bytesText = (element: unknown) => (typeof element === 'string' ? `\\\\x${element}` : elementText(element));
 const hexOf = (bytes: Uint8Array) => (Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes)).toString('hex');
 
 function quoted(text: string): string {

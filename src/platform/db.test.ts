@@ -48,6 +48,15 @@ describe('the database', () => {
     assert.deepEqual(await db.query(`select ${list.names} from ${list.rows}`, list.arrays([])), []);
   });
 
+  test('bytes may also be given as their hexadecimal digits, in a list and alone', async () => {
+    const rows = ['', '00ff5c22', null].map((digits) => ({ digits }));
+    const read = rows.map(({ digits }) => ({ digits: digits === null ? null : Buffer.from(digits, 'hex') }));
+    const list = columns<(typeof rows)[number]>(1, { digits: 'bytea' });
+    assert.deepEqual(await db.query(`select ${list.names} from ${list.rows}`, list.arrays(rows)), read);
+    for (const [index, row] of rows.entries())
+      assert.deepEqual(await db.query(list.row, list.values(row)), read.slice(index, index + 1));
+  });
+
   test('a transaction is all or nothing, and numbers come back as they went', async () => {
     const failed = db.transaction(async (tx) => {
       await tx.query('insert into things values (10, 1)');

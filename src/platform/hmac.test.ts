@@ -34,14 +34,15 @@ const CASES = [
 ];
 
 test('signatures are those of RFC 4231', () => {
-  for (const { key, data, signature } of CASES) assert.equal(new HmacKey(key).sign(data).toString('hex'), signature);
+  for (const { key, data, signature } of CASES) assert.equal(new HmacKey(key).sign('hex', data), signature);
 });
 
 test('signatures are those of node:crypto, for keys and texts of every length', () => {
   for (let length = 0; length <= 300; length++) {
     const [key, data] = [randomBytes(length % 140), randomBytes(length)];
-    const right = createHmac('sha256', key).update(data).digest();
-    assert.deepEqual(new HmacKey(key).sign(data), right);
+    const right = createHmac('sha256', key).update(data).digest('base64');
+    assert.equal(new HmacKey(key).sign('base64', data), right);
+    assert.equal(new HmacKey(key).sign('base64', data.subarray(0, length / 2), data.subarray(length / 2)), right);
   }
 });
 
@@ -50,24 +51,45 @@ test('long messages are signed like short ones, on both sides of what fits into 
   for (const length of [4_031, 4_032, 4_033, 4_096, 100_000]) {
     const text = 'é'.repeat(length / 2) + 'x'.repeat(length % 2);
     assert.equal(Buffer.byteLength(text), length);
-    const right = createHmac('sha256', 'secret').update(text).digest();
-    assert.deepEqual(key.sign(text), right);
-    assert.deepEqual(key.sign(Buffer.from(text)), right);
+    const right = createHmac('sha256', 'secret').update(text).digest('hex');
+    assert.equal(key.sign('hex', text), right);
+    assert.equal(key.sign('hex', Buffer.from(text)), right);
+    assert.equal(key.sign('hex', '', text.slice(0, 9), Buffer.from(text.slice(9))), right);
   }
 });
 
 test('texts are signed as UTF-8, and so is a secret', () => {
   const [secret, text] = ['clé secrète', 'Jogoo – 鶏 🐓'];
   const right = createHmac('sha256', secret).update(text).digest('hex');
-  assert.equal(new HmacKey(secret).sign(text).toString('hex'), right);
-  assert.equal(new HmacKey(Buffer.from(secret)).sign(Buffer.from(text)).toString('hex'), right);
+  assert.equal(new HmacKey(secret).sign('hex', text), right);
+  assert.equal(new HmacKey(Buffer.from(secret)).sign('hex', Buffer.from(text)), right);
 });
 
 test('a key signs the same again, whatever it signed between', () => {
   const key = new HmacKey('secret');
-  const first = key.sign('one');
-  assert.notDeepEqual(key.sign('two'), first);
-  assert.deepEqual(key.sign('one'), first);
+  const first = key.sign('hex', 'one');
+  assert.notDeepEqual(key.sign('hex', 'two'), first);
+  assert.deepEqual(key.sign('hex', 'one'), first);
+});
+
+test('a signature matches only as it is written, whatever else is given', () => {
+  const key = new HmacKey('secret');
+  const right = key.sign('hex', 'one');
+  assert.equal(key.matches(right, 'one'), true);
+  assert.equal(key.matches(right, 'two'), false);
+  const last = right.endsWith('0') ? '1' : '0';
+  const wrong = [
+    '',
+    right.slice(1),
+    `${right}0`,
+    right.slice(0, -1) + last,
+    right.toUpperCase(),
+    key.sign('base64', 'one'),
+    // Characters whose lowest byte is that of the right one.
+    [...right].map((digit) => String.fromCharCode(digit.charCodeAt(0) + 256)).join(''),
+    '\u{1F600}'.repeat(32),
+  ];
+  for (const signature of wrong) assert.equal(key.matches(signature, 'one'), false, signature);
 });
 
 test('a key shows nothing of its secret', () => {
@@ -78,9 +100,9 @@ test('a key shows nothing of its secret', () => {
 
 test('a key gives its secret back as it was, and no way to change it', () => {
   const key = new HmacKey('clé');
-  const signature = key.sign('one');
+  const signature = key.sign('hex', 'one');
   assert.equal(key.export().toString(), 'clé');
   key.export().fill(0);
-  assert.deepEqual(key.sign('one'), signature);
+  assert.deepEqual(key.sign('hex', 'one'), signature);
   assert.equal(key.export().toString(), 'clé');
 });

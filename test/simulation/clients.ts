@@ -56,7 +56,7 @@ export async function wantCollection(simulation: Simulation): Promise<void> {
         third_party_reference_1: msisdn,
       },
       ref: null,
-      signature: randomBytes(32),
+      signature: randomBytes(32).toString('hex'),
       taken: false,
       lost: false,
       sentAt: simulation.base.clock.millis(),
@@ -72,7 +72,7 @@ export async function wantCollection(simulation: Simulation): Promise<void> {
 
 async function create(simulation: Simulation, process: Process, collection: WantedCollection): Promise<void> {
   if (!process.hasRightClock) return;
-  if (collection.hasKey) collection.signature = randomBytes(32);
+  if (collection.hasKey) collection.signature = randomBytes(32).toString('hex');
   const { params, signature, hasKey } = collection;
   const request: SignedRequest = {
     integration: simulation.integration,

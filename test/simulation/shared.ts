@@ -23,7 +23,7 @@ export type WantedCollection = {
   params: JsonObject;
   ref: string | null;
   /** What it was last signed with. */
-  signature: Buffer;
+  signature: string;
   /** Told that these bytes were used before: it was taken, under a reference that the client never heard. */
   taken: boolean;
   /** A restore took it away after the client had sent it. */
