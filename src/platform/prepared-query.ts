@@ -13,7 +13,7 @@ export type Preamble = Prepared & { readonly values: readonly string[] };
 type ParseText = (text: string) => unknown;
 
 /** What is known of a statement's columns. PostgreSQL refuses a prepared statement whose columns have changed. */
-type Columns = { names: string[]; parsers: ParseText[]; empty: Record<string, unknown> };
+type Columns = { names: string[]; parsers: (ParseText | null)[]; empty: Record<string, unknown> };
 
 /** The columns of the prepared statements of each connection. */
 export type KnownColumns = WeakMap<object, Map<string, Columns>>;
@@ -160,7 +160,10 @@ function columnsOf(fields: pg.FieldDef[]): Columns {
   const names = fields.map(({ name }) => name);
   return {
     names,
-    parsers: fields.map(({ dataTypeID }) => pg.types.getTypeParser(dataTypeID, 'text') as ParseText),
+    // Of two columns with one name the last is read.
+    parsers: fields.map(({ dataTypeID, name }, index) =>
+      names.lastIndexOf(name) === index ? (pg.types.getTypeParser(dataTypeID, 'text') as ParseText) : null,
+    ),
     // Copied for each row, so that all have their members in one order, and V8 finds them fast.
     empty: Object.fromEntries(names.map((name) => [name, null])),
   };
@@ -170,7 +173,8 @@ function rowOf({ names, parsers, empty }: Columns, fields: (string | null)[]): o
   const row = { ...empty };
   for (let index = 0; index < fields.length; index++) {
     const field = fields[index] as string | null;
-    row[names[index] as string] = field === null ? null : (parsers[index] as ParseText)(field);
+    const parse = parsers[index];
+    if (field !== null && parse) row[names[index] as string] = parse(field);
   }
   return row;
 }
