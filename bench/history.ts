@@ -262,15 +262,18 @@ async function offer(
   return load.latencies;
 }
 
-/** A report that reads for minutes keeps the database from cleaning up behind the payments. */
-/** Compared with the rounds before it and with as many after it, because the machine changes from minute to minute. */
+/**
+ * A report that reads for minutes keeps the database from cleaning up behind the payments. Compared with the rounds before it and
+ * with as many after it, because the machine changes from minute to minute.
+ */
 async function measureHeldSnapshot(bench: Bench, before: readonly number[]): Promise<void> {
   const reader = new pg.Client({ connectionString: bench.databaseUrl });
   await reader.connect();
   await reader.query('begin isolation level repeatable read');
   await reader.query('select count(*) from holders');
   say('with a snapshot held open');
-  const held = await completedRates(bench).finally(() => reader.end());
+  const held = await completedRates(bench);
+  await reader.end();
   say('and without it again');
   await cleanUp(bench.databaseUrl);
   const after = await completedRates(bench);

@@ -86,7 +86,7 @@ test('a signature matches only as it is written, whatever else is given', () => 
     right.toUpperCase(),
     key.sign('base64', 'one'),
     // Characters whose lowest byte is that of the right one.
-    [...right].map((digit) => String.fromCharCode(digit.charCodeAt(0) + 256)).join(''),
+    Array.from(right, (digit) => String.fromCharCode(digit.charCodeAt(0) + 256)).join(''),
     '\u{1F600}'.repeat(32),
   ];
   for (const signature of wrong) assert.equal(key.matches(signature, 'one'), false, signature);
