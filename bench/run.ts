@@ -5,6 +5,7 @@
 //   --quick          a shorter run for trying things out
 //   --full           also with ten million stored payments (--rows for another number) and with a snapshot held open
 //   --history DIR    keeps the database with the stored payments there and uses it again
+//   --history-only   of --full only what is measured beside the stored payments, and in an empty database for comparison
 //   --database URL   in an empty database of a PostgreSQL on this machine, whose owner is a superuser, instead of the embedded one
 //   --books          only the reconciliation of a day with 100,000 lines against a million payments (--payments for another number)
 //   --soak 60        minutes at 70 % of the maximum, after the rest
@@ -43,6 +44,7 @@ const { values: options } = parseArgs({
     full: { type: 'boolean', default: false },
     rows: { type: 'string', default: '10000000' },
     history: { type: 'string' },
+    'history-only': { type: 'boolean', default: false },
     database: { type: 'string' },
     books: { type: 'boolean', default: false },
     payments: { type: 'string' },
@@ -60,9 +62,16 @@ const measures = createMeasures();
 const machine: Machine = { ...describeMachine(), postgresql: 'embedded' };
 let baselines: Baselines | null = null;
 
-if (options.database !== undefined && options.full)
+if (options.database !== undefined && (options.full || options['history-only']))
   throw new Error('--full keeps its stored payments in the embedded PostgreSQL: leave --database out.');
 if (options.books) await measureBooks();
+else if (options['history-only'])
+  await withBench({ payments: PAYMENTS, wallets: WALLETS, measures }, async (bench) => {
+    await bench.restart('all');
+    say('warming up');
+    await completePayments(bench, bench.merchants, Math.floor(PAYMENTS / 5), null);
+    await measureStored(bench);
+  });
 else
   await withBench(
     {
@@ -121,10 +130,14 @@ async function measureAll(bench: Bench, baselines: Baselines): Promise<void> {
   await checkInvariants(bench, since);
   await measureCheckoutPaint(bench);
   if (options.peers) await measurePeers(bench, many.completedPerSecond);
-  if (options.full) await measureHistory(bench, { rows: Number(options.rows), folder: options.history ?? null });
+  if (options.full) await measureStored(bench);
   if (!options.soak) return;
   await measureSoak(bench, Number.parseInt(options.soak, 10), many.completedPerSecond);
   await checkInvariants(bench, since);
+}
+
+function measureStored(bench: Bench): Promise<void> {
+  return measureHistory(bench, { rows: Number(options.rows), folder: options.history ?? null });
 }
 
 /** The payer's side: how long the hosted page takes to appear. */
