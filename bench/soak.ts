@@ -1,5 +1,6 @@
 // A long run at a steady rate: memory of each process, descriptors, latency and the sizes of tables, minute by minute, to see
-// what grows. At the end the slope of each by least squares, with its standard error: a slope within two of them is noise.
+// what grows. At the end the slope of each by least squares, with its standard error: a slope within two of them is noise. Memory is
+// also named as it was at the quarters of the run: a process that is young grows until its heap has met all that it holds.
 
 import { readdirSync } from 'node:fs';
 import { completePayments } from './completed.ts';
@@ -65,20 +66,23 @@ async function takeSample(bench: Bench, latencies: number[]): Promise<Sample> {
 
 function report({ measures }: Bench, samples: Sample[], rate: number): void {
   const settled = samples.slice(Math.floor(samples.length * WARM_UP));
+  const secondHalf = samples.slice(Math.floor(samples.length / 2));
   const first = settled[0];
   const last = settled.at(-1);
   if (!first || !last) return;
   const add = (name: string, value: number, unit: string, note = '') =>
     measures.add({ name: `soak, ${samples.length} min at ${rate.toFixed(0)}/s: ${name}`, value, unit, note });
-  const addSlope = (name: string, unit: string, of: (sample: Sample) => number) => {
-    const { perStep, error } = slope(settled.map(of));
+  const addSlope = (name: string, unit: string, of: (sample: Sample) => number, part = settled) => {
+    const { perStep, error } = slope(part.map(of));
     const note = Number.isNaN(error)
-      ? 'too few minutes to say how certain'
+      ? 'too few minutes that differ, to say how certain'
       : `± ${(error * 60).toFixed(1)}; ${Math.abs(perStep) <= 2 * error ? 'within noise' : 'more than noise'}`;
     add(name, perStep * 60, `${unit} an hour`, note);
   };
-  add('memory of the gateway at the end', last.gatewayMb, 'MB');
+  const quarters = [0.25, 0.5, 0.75].map((part) => samples[Math.floor(samples.length * part)]?.gatewayMb.toFixed(1));
+  add('memory of the gateway at the end', last.gatewayMb, 'MB', `after each quarter before: ${quarters.join(', ')}`);
   addSlope('memory of the gateway, slope', 'MB', ({ gatewayMb }) => gatewayMb);
+  addSlope('memory of the gateway, slope of the second half', 'MB', ({ gatewayMb }) => gatewayMb, secondHalf);
   addSlope('memory of the sandbox, slope', 'MB', ({ sandboxMb }) => sandboxMb);
   addSlope('memory of PostgreSQL, slope', 'MB', ({ postgresMb }) => postgresMb);
   add('descriptors at the end', last.descriptors, '', `${first.descriptors} after the first minutes`);
@@ -96,14 +100,23 @@ function sumOf({ tables }: Sample, counts: (name: string) => boolean): number {
   return [...tables].reduce((sum, [name, megabytes]) => sum + (counts(name) ? megabytes : 0), 0);
 }
 
-/** Least squares, per step; `error` is the standard error, NaN below three values. */
+/**
+ * Least squares, per step; `error` is the standard error, NaN where there are too few values. A minute resembles the one before:
+ * memory grows in steps and stays. Counted as independent, such minutes make any single step look certain, so they count for as
+ * many as their likeness leaves: n (1 - r) / (1 + r), where r is how what is left beside the line correlates with the minute before.
+ */
 export function slope(values: number[]): { perStep: number; error: number } {
   const middle = (values.length - 1) / 2;
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   const steps = values.reduce((sum, _, index) => sum + (index - middle) ** 2, 0);
   if (steps === 0) return { perStep: 0, error: Number.NaN };
   const perStep = values.reduce((sum, value, index) => sum + (index - middle) * (value - mean), 0) / steps;
-  const left = values.reduce((sum, value, index) => sum + (value - mean - perStep * (index - middle)) ** 2, 0);
-  const error = values.length < 3 ? Number.NaN : Math.sqrt(left / (values.length - 2) / steps);
+  const left = values.map((value, index) => value - mean - perStep * (index - middle));
+  const squares = left.reduce((sum, each) => sum + each ** 2, 0);
+  if (squares === 0) return { perStep, error: values.length < 3 ? Number.NaN : 0 };
+  const products = left.slice(1).reduce((sum, each, index) => sum + each * (left[index] ?? 0), 0);
+  const likeness = Math.max(0, products / squares);
+  const independent = (values.length * (1 - likeness)) / (1 + likeness);
+  const error = independent > 2 ? Math.sqrt(squares / (independent - 2) / steps) : Number.NaN;
   return { perStep, error };
 }
