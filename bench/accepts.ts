@@ -4,7 +4,7 @@ import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import { type Baselines, startBaseline } from './baselines.ts';
 import { cpuMs, treeCpuMs } from './gateway-process.ts';
-import { type LoadResult, percentile, runLoad, signRequests } from './load.ts';
+import { type LoadResult, median, percentile, runLoad, signRequests } from './load.ts';
 import { ratio, say } from './measures.ts';
 import type { NewCallers } from './new-callers.ts';
 import { acceptParams, type Bench, COLLECTIONS, CONNECTIONS, firstMessage, PORT, pause, root } from './parts.ts';
@@ -82,13 +82,6 @@ async function acceptRound(bench: Bench, count: number) {
     postgresMs: (treeCpuMs(bench.postgresPid) - postgresMs) / count,
     p99: percentile(load.latencies, 0.99),
   };
-}
-
-function median(values: readonly number[]): number {
-  return percentile(
-    [...values].sort((left, right) => left - right),
-    0.5,
-  );
 }
 
 async function acceptAll(bench: Bench, count: number): Promise<LoadResult> {

@@ -16,7 +16,7 @@ import { migrate } from '../src/platform/migrate.ts';
 import { checkInvariants, completePayments } from './completed.ts';
 import { cpuMs } from './gateway-process.ts';
 import { fullPageOfLinks, LINKS } from './links.ts';
-import { type LoadPlan, percentile, runLoad, signRequests } from './load.ts';
+import { type LoadPlan, median, percentile, runLoad, signRequests } from './load.ts';
 import { say } from './measures.ts';
 import { type Bench, CONNECTIONS, keptMerchants, type Merchant, PORT, pause, settingsOf, withBench } from './parts.ts';
 import { SEED_SETTINGS, writePaymentRows } from './payment-rows.ts';
@@ -139,13 +139,6 @@ async function completedRates(bench: Bench): Promise<number[]> {
   return rates;
 }
 
-function median(values: readonly number[]): number {
-  return percentile(
-    [...values].sort((left, right) => left - right),
-    0.5,
-  );
-}
-
 /** As the first merchant, which has most of the payments. */
 async function measureReads(bench: Bench): Promise<Reads> {
   const [first] = bench.merchants;
@@ -169,8 +162,8 @@ async function measureReads(bench: Bench): Promise<Reads> {
 
 /**
  * A gateway that sees years of payments for the first time makes the statements of twelve months, which takes it some minutes. It
- * has done so when it takes little of the processor and its database is not busy either: where the disk is slow to read, the
- * gateway waits for the large ones with little to do.
+ * is done when both it and its database have little to do: on a slow disk the gateway waits for the rows of a large statement, and
+ * takes little of the processor meanwhile.
  */
 async function untilCaughtUp({ gateway, databaseUrl }: Bench): Promise<void> {
   const owner = new pg.Client({ connectionString: databaseUrl });
@@ -188,7 +181,7 @@ async function untilCaughtUp({ gateway, databaseUrl }: Bench): Promise<void> {
   throw new Error('the gateway is still busy with the past after half an hour');
 }
 
-/** In how many of some looks the database was answering somebody. */
+/** The share of looks at the database in which it was answering somebody. */
 async function shareOfBusySamples(owner: pg.Client): Promise<number> {
   let busy = 0;
   for (let sample = 0; sample < BUSY_SAMPLES; sample++) {
@@ -292,13 +285,7 @@ async function offer(
  * with as many after it, because the machine changes from minute to minute.
  */
 async function measureHeldSnapshot(bench: Bench, before: readonly number[]): Promise<void> {
-  const reader = new pg.Client({ connectionString: bench.databaseUrl });
-  await reader.connect();
-  await reader.query('begin isolation level repeatable read');
-  await reader.query('select count(*) from holders');
-  say('with a snapshot held open');
-  const held = await completedRates(bench);
-  await reader.end();
+  const held = await ratesWithSnapshotHeld(bench);
   say('and without it again');
   await cleanUp(bench.databaseUrl);
   const after = await completedRates(bench);
@@ -311,4 +298,17 @@ async function measureHeldSnapshot(bench: Bench, before: readonly number[]): Pro
     goal: '0.90',
     note: `a second, before, with it and after: ${shown(before)}; ${shown(held)}; ${shown(after)}`,
   });
+}
+
+async function ratesWithSnapshotHeld(bench: Bench): Promise<number[]> {
+  const reader = new pg.Client({ connectionString: bench.databaseUrl });
+  await reader.connect();
+  try {
+    await reader.query('begin isolation level repeatable read');
+    await reader.query('select count(*) from holders');
+    say('with a snapshot held open');
+    return await completedRates(bench);
+  } finally {
+    await reader.end();
+  }
 }

@@ -142,6 +142,13 @@ export async function runOwnLoad(plan: LoadPlan): Promise<LoadResult> {
   return result;
 }
 
+export function median(values: readonly number[]): number {
+  return percentile(
+    values.toSorted((left, right) => left - right),
+    0.5,
+  );
+}
+
 export function percentile(sorted: number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }

@@ -5,6 +5,7 @@ import { COMMAND_LINE } from '../src/holders/audit.ts';
 import { createHolder } from '../src/holders/holders.ts';
 import type { Database } from '../src/platform/db.ts';
 import { createTestContext } from '../test/harness.ts';
+import { median } from './load.ts';
 
 const HOLDERS = 20;
 const ROWS = 100_000;
@@ -46,7 +47,6 @@ async function time(read: () => Promise<unknown>, atOnce: number): Promise<numbe
   return ((performance.now() - started) * 1000) / READS;
 }
 
-const median = (numbers: number[]) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 const own = ctx.db.forHolder(holders[0] ?? 0n);
 for (const [name, read] of WAYS)
   for (const atOnce of [1, 8]) {

@@ -63,15 +63,24 @@ const machine: Machine = { ...describeMachine(), postgresql: 'embedded' };
 let baselines: Baselines | null = null;
 
 if (options.database !== undefined && (options.full || options['history-only']))
-  throw new Error('--full keeps its stored payments in the embedded PostgreSQL: leave --database out.');
+  throw new Error('The stored payments are kept in the embedded PostgreSQL: leave --database out.');
 if (options.books) await measureBooks();
 else if (options['history-only'])
-  await withBench({ payments: PAYMENTS, wallets: WALLETS, measures }, async (bench) => {
-    await bench.restart('all');
-    say('warming up');
-    await completePayments(bench, bench.merchants, Math.floor(PAYMENTS / 5), null);
-    await measureStored(bench);
-  });
+  await withBench(
+    {
+      payments: PAYMENTS,
+      wallets: WALLETS,
+      measures,
+      async before(url) {
+        machine.postgresql = await describeDatabase(url, true);
+      },
+    },
+    async (bench) => {
+      await bench.restart('all');
+      await warmUp(bench);
+      await measureStored(bench);
+    },
+  );
 else
   await withBench(
     {
@@ -111,8 +120,7 @@ async function measureAll(bench: Bench, baselines: Baselines): Promise<void> {
     floor: '5',
     goal: '2',
   });
-  say('warming up');
-  await completePayments(bench, bench.merchants, Math.floor(PAYMENTS / 5), null);
+  await warmUp(bench);
   const many = await measureSaturation(bench, baselines);
   await measureHotWallet(bench, many);
   await measureSchedule(bench, many, options.quick ? 4 : 15);
@@ -134,6 +142,11 @@ async function measureAll(bench: Bench, baselines: Baselines): Promise<void> {
   if (!options.soak) return;
   await measureSoak(bench, Number.parseInt(options.soak, 10), many.completedPerSecond);
   await checkInvariants(bench, since);
+}
+
+async function warmUp(bench: Bench): Promise<void> {
+  say('warming up');
+  await completePayments(bench, bench.merchants, Math.floor(PAYMENTS / 5), null);
 }
 
 function measureStored(bench: Bench): Promise<void> {
