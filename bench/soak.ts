@@ -1,6 +1,6 @@
 // A long run at a steady rate: memory of each process, descriptors, latency and the sizes of tables, minute by minute, to see
 // what grows. At the end the slope of each by least squares, with its standard error: a slope within two of them is noise. Memory is
-// also named as it was at the quarters of the run: a process that is young grows until its heap has met all that it holds.
+// also named as it was at the quarters of the run: a young process grows until its heap is as large as its work needs.
 
 import { readdirSync } from 'node:fs';
 import { completePayments } from './completed.ts';
@@ -80,7 +80,12 @@ function report({ measures }: Bench, samples: Sample[], rate: number): void {
     add(name, perStep * 60, `${unit} an hour`, note);
   };
   const quarters = [0.25, 0.5, 0.75].map((part) => samples[Math.floor(samples.length * part)]?.gatewayMb.toFixed(1));
-  add('memory of the gateway at the end', last.gatewayMb, 'MB', `after each quarter before: ${quarters.join(', ')}`);
+  add(
+    'memory of the gateway at the end',
+    last.gatewayMb,
+    'MB',
+    `at a quarter, half and three quarters: ${quarters.join(', ')}`,
+  );
   addSlope('memory of the gateway, slope', 'MB', ({ gatewayMb }) => gatewayMb);
   addSlope('memory of the gateway, slope of the second half', 'MB', ({ gatewayMb }) => gatewayMb, secondHalf);
   addSlope('memory of the sandbox, slope', 'MB', ({ sandboxMb }) => sandboxMb);
