@@ -3,6 +3,7 @@
 
 import { createBatch } from '../platform/batch.ts';
 import { HOUR_MS } from '../platform/clock.ts';
+import { bytesOfDigits } from '../platform/columns.ts';
 import type { Context } from '../platform/context.ts';
 import type { Reader, Tx } from '../platform/db.ts';
 import { perProcess } from '../platform/memory.ts';
@@ -12,7 +13,7 @@ import { maintainPartitions, type PartitionPlan, withPartitions } from '../platf
 export type SpentSignature = { signature: string; signedAt: Date };
 
 /** As PostgreSQL reads bytes. */
-export const bytesOf = ({ signature }: SpentSignature) => `\\x${signature}`;
+export const bytesOf = ({ signature }: SpentSignature) => bytesOfDigits(signature);
 
 export const SIGNATURE_PARTITIONS: PartitionPlan = {
   table: 'spent_signatures',

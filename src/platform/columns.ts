@@ -48,7 +48,7 @@ export function columns<Row>(firstParameter: number, specs: Record<string, Colum
 /** As the driver sends it without looking at it again. */
 function parameterOf(value: unknown, type: string): string | Buffer | null {
   if (value === null || value === undefined) return null;
-  if (typeof value === 'string' && type === 'bytea') return `\\x${value}`;
+  if (typeof value === 'string' && type === 'bytea') return bytesOfDigits(value);
   if (typeof value === 'string') return value;
   if (typeof value !== 'object') return String(value as bigint | number | boolean);
   if (value instanceof Date) return isoMillis(value);
@@ -87,6 +87,8 @@ function elementText(element: unknown): string {
   return quoted(JSON.stringify(element));
 }
 
+/** Hexadecimal digits as PostgreSQL reads bytes. */
+export const bytesOfDigits = (digits: string) => `\\x${digits}`;
 /** Bytes may also be given as their hexadecimal digits. */
 const bytesText = (element: unknown) => (typeof element === 'string' ? `\\\\x${element}` : elementText(element));
 const hexOf = (bytes: Uint8Array) => (Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes)).toString('hex');

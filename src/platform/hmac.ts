@@ -57,9 +57,12 @@ function withBlock(block: Buffer, message: readonly (string | Uint8Array)[]): Bu
   bytes.set(block);
   let at = BLOCK_BYTES;
   for (const part of message) {
-    if (typeof part === 'string') at += bytes.write(part, at);
-    else bytes.set(part, at);
-    if (typeof part !== 'string') at += part.length;
+    if (typeof part === 'string') {
+      at += bytes.write(part, at);
+    } else {
+      bytes.set(part, at);
+      at += part.length;
+    }
   }
   return bytes;
 }
