@@ -236,11 +236,11 @@ async function performSubmit(parts: EngineParts, work: Work & ClaimedJob, isStal
   };
   try {
     const float = await enterFloatGate(parts.ctx, work.transaction);
-    let wasSent = false;
+    let wasSent: boolean | null = null;
     try {
       wasSent = await checkAndSubmit(parts, work, { ...float, isStale, onCall });
     } finally {
-      float.leave(wasSent);
+      float.leave(wasSent ?? isCalled);
     }
   } catch (error) {
     if (!isCalled) rememberUnstarted(parts.ctx, work);
@@ -359,9 +359,10 @@ async function callAndRecord(
   }
   if (notSent) return { observation, after: null };
   if (source === 'submit' && isRefusedForFloat(transaction, reply)) {
-    forgetFloat(ctx, transaction);
     const hold = { reason: 'refused', isWatched, submittedAt, refusal: { observation, raw } } as const;
-    if (await holdPayout(ctx, transaction, hold)) return { observation, after: null };
+    const isHeld = await holdPayout(ctx, transaction, hold);
+    forgetFloat(ctx, transaction);
+    if (isHeld) return { observation, after: null };
   }
   const outcome = { transactionId: transaction.id, source, observation, raw, askedAt, ...reason };
   return { observation, after: (await outcomes.add(outcome)).transaction };

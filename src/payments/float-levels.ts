@@ -30,17 +30,19 @@ export async function readFloatLevel(
   const { available, reportedAt } = reported;
   if (now.getTime() - reportedAt.getTime() > BELIEVED_FOR_MS)
     return { source: 'unknown', level: null, asOf: reportedAt };
+  // First what is under way, then what was booked: a payout that succeeds in between is counted twice, and not by nobody.
+  const underWay = await sumUnderWay(reader, float, reportedAt);
   const span = { from: justAfter(reportedAt), to: justAfter(now) };
   const hours = await readClearingHours(reader, float.connection, float.currency, span);
   const paidOut = hours.reduce((sum, hour) => sum + hour.paidOut, 0n);
   const paidIn = setting?.isShared ? hours.reduce((sum, hour) => sum + hour.paidIn, 0n) : 0n;
-  const underWay = await sumUnderWay(reader, float, reportedAt);
   return { source: 'operator', level: available + paidIn - paidOut - underWay, asOf: reportedAt };
 }
 
 async function levelOfLedger(reader: Reader, float: FloatOf, now: Date): Promise<FloatLevel> {
+  const underWay = await sumUnderWay(reader, float, null);
   const cleared = await clearingAt(reader, float.connection, float.currency, justAfter(now));
-  return { source: 'ledger', level: cleared - (await sumUnderWay(reader, float, null)), asOf: now };
+  return { source: 'ledger', level: cleared - underWay, asOf: now };
 }
 
 /** Spans end before their last moment. */

@@ -10,15 +10,17 @@ import { createShop, type Shop } from '../../test/shop.ts';
 import { COMMAND_LINE } from '../holders/audit.ts';
 import { balancesOf } from '../ledger/ledger.ts';
 import { DAY_MS, HOUR_MS } from '../platform/clock.ts';
+import type { Reader } from '../platform/db.ts';
 import type { Observation } from '../rails/rail.ts';
 import { openDispute } from './disputes.ts';
 import { createPaymentEngine, type PaymentEngine } from './engine.ts';
 import { listEvidence } from './evidence.ts';
 import { forecastEnd, hourOfWeek, readWeeklyPace } from './float-forecast.ts';
+import { enterFloatGate, forgetFloat } from './float-gate.ts';
 import { readFloatLevel } from './float-levels.ts';
 import { listFloatSettings, removeFloat, setFloat } from './float-settings.ts';
 import { claimLowFloats } from './float-states.ts';
-import { findWait, holdPayout, sumWaits } from './float-waits.ts';
+import { findWait, holdPayout, markRefused, sumWaits } from './float-waits.ts';
 import { watchFloat } from './float-watch.ts';
 import { recordBalances } from './operator-balances.ts';
 import { cancelPayout } from './order-decisions.ts';
@@ -95,6 +97,21 @@ async function payOut(shillings: number): Promise<Transaction> {
   const payout = await order(shillings);
   await pass();
   return payout;
+}
+
+/** A payout at the gate, whose reading of the float has read and comes back when it is resolved. */
+async function enterWhileReading(payout: Transaction) {
+  const [read, reading] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const query: typeof ctx.db.query = async (statement, values) => {
+    const rows = await ctx.db.query(statement, values);
+    if (!String(statement).includes('float_states')) return rows as never;
+    read.resolve();
+    await reading.promise;
+    return rows as never;
+  };
+  const entering = enterFloatGate({ ...ctx, db: { ...ctx.db, query } }, payout);
+  await read.promise;
+  return { reading, entering };
 }
 
 /** The background work about float, then what it made due. */
@@ -282,6 +299,49 @@ describe('a float that is watched', () => {
     assert.equal(sent.length, 1);
     const statuses = await Promise.all(payouts.map(statusOf));
     assert.equal(statuses.filter((status) => status === 'pending').length, 3);
+  });
+
+  test('counts what was sent while it was being read', async () => {
+    await setFloat(ctx, COMMAND_LINE, setting);
+    await report(1_500);
+    const [first, second] = [await order(1_000), await order(1_000)];
+    const sending = await enterFloatGate(ctx, first);
+    assert.equal(sending.reason, null);
+    base.clock.advance(3_000);
+    const { reading, entering } = await enterWhileReading(second);
+    sending.leave(true);
+    reading.resolve();
+    assert.equal((await entering).reason, 'not_covered');
+  });
+
+  test('is read again when the operator refuses one while it is being read', async () => {
+    await setFloat(ctx, COMMAND_LINE, setting);
+    await report(100_000);
+    const [first, second] = [await order(1_000), await order(1_000)];
+    const { reading, entering } = await enterWhileReading(second);
+    await ctx.db.transaction((tx) => markRefused(tx, [first], ctx.clock.now()));
+    forgetFloat(ctx, first);
+    reading.resolve();
+    assert.equal((await entering).reason, 'not_covered');
+  });
+
+  test('counts a payout that succeeds while it is being read', async () => {
+    await report(5_000);
+    answer = () => ({ state: 'pending' });
+    const payout = await payOut(1_000);
+    const outcome = { transactionId: payout.id, source: 'callback', raw: '' } as const;
+    const observation: Observation = { state: 'succeeded', receipt: 'R-meanwhile' };
+    const changing: Reader = {
+      async query(statement, values) {
+        const rows = await ctx.db.query(statement, values);
+        if (String(statement).includes('payment_jobs') || String(statement).includes('ledger_transfers'))
+          await ctx.db.transaction((tx) => applyOutcomes(tx, ctx, [{ ...outcome, observation }]));
+        return rows as never;
+      },
+    };
+    const { level } = await readFloatLevel(ctx, changing, FLOAT, null);
+    assert.ok(level !== null && level <= 400_000n, `${level}`);
+    assert.equal((await readFloatLevel(ctx, ctx.db, FLOAT, null)).level, 400_000n);
   });
 
   test('after a refusal is tried with one payout, when the operator says that there is enough again', async () => {
