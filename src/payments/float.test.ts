@@ -10,7 +10,7 @@ import { createShop, type Shop } from '../../test/shop.ts';
 import { COMMAND_LINE } from '../holders/audit.ts';
 import { balancesOf } from '../ledger/ledger.ts';
 import { DAY_MS, HOUR_MS } from '../platform/clock.ts';
-import type { Reader } from '../platform/db.ts';
+import type { Reader, Tx } from '../platform/db.ts';
 import type { Observation } from '../rails/rail.ts';
 import { openDispute } from './disputes.ts';
 import { createPaymentEngine, type PaymentEngine } from './engine.ts';
@@ -97,6 +97,10 @@ async function payOut(shillings: number): Promise<Transaction> {
   const payout = await order(shillings);
   await pass();
   return payout;
+}
+
+function failingWhen<T>(isBroken: () => boolean, write: (work: (tx: Tx) => Promise<T>) => Promise<T>): typeof write {
+  return (work) => (isBroken() ? Promise.reject(new Error('no database')) : write(work));
 }
 
 /** A payout at the gate, whose reading of the float has read and comes back when it is resolved. */
@@ -312,6 +316,25 @@ describe('a float that is watched', () => {
     sending.leave(true);
     reading.resolve();
     assert.equal((await entering).reason, 'not_covered');
+  });
+
+  test('counts a payout whose answer could not be written down', async () => {
+    await setFloat(ctx, COMMAND_LINE, setting);
+    await report(1_500);
+    const [first, second] = [await order(1_000), await order(1_000)];
+    const isLost = () => sent.length > 0;
+    const db = {
+      ...ctx.db,
+      transaction: failingWhen(isLost, ctx.db.transaction),
+      single: failingWhen(isLost, ctx.db.single),
+    };
+    const broken = createPaymentEngine({ ...ctx, db });
+    await ctx.db.query(`update payment_jobs set due_at = 'infinity' where transaction_id = $1`, [second.id]);
+    await broken.pass();
+    await broken.idle();
+    assert.deepEqual(sent, [refOf(first)]);
+    assert.equal(await statusOf(first), 'pending');
+    assert.equal((await enterFloatGate(ctx, second)).reason, 'not_covered');
   });
 
   test('is read again when the operator refuses one while it is being read', async () => {
