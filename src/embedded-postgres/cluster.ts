@@ -6,12 +6,15 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { closeSync } from 'node:fs';
 import { chmod, chown, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { EmbeddedPostgresError, type Installation, runAsPostgresUser } from './installation.ts';
 
 const MAJOR_VERSION = '18';
 /** A cluster that is not complete yet. */
 const DRAFT = 'cluster.new';
+/** PostgreSQL's cache: this part of the memory, within these. The rest is for the gateway and for the files that the system keeps. */
+const CACHE = { share: 8, leastMb: 128, mostMb: 1024 } as const;
 
 export type DataFolder = {
   root: string;
@@ -165,10 +168,22 @@ async function sync(path: string): Promise<void> {
   }
 }
 
+/** A container may have less memory than its machine. */
+const machineMemory = () => Math.min(totalmem(), process.constrainedMemory() || Infinity);
+
+/**
+ * Each payment adds to twenty indexes, of most of them at the place of its merchant. With years of payments these places are a page
+ * each, hundreds of megabytes for a thousand merchants, and what the cache does not hold is copied from the system's again and again.
+ */
+export function cacheMb(memoryBytes: number): number {
+  const share = Math.floor(memoryBytes / 2 ** 20 / CACHE.share);
+  return Math.min(Math.max(share, CACHE.leastMb), CACHE.mostMb);
+}
+
 function clusterSettings(lz4: boolean): string {
   return `# Written once, when Simbi created this database. You may change it; port and address are set by Simbi.
 max_connections = 100
-shared_buffers = 128MB
+shared_buffers = ${cacheMb(machineMemory())}MB
 effective_io_concurrency = 16
 random_page_cost = 1.1
 jit = off

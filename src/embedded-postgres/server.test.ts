@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { appendFile, chown, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
+import { cacheMb } from './cluster.ts';
 import { isAlive } from './processes.ts';
 import { type EmbeddedPostgres, findEmbeddedPostgres, keepEmbeddedPostgres, startEmbeddedPostgres } from './server.ts';
 
@@ -79,6 +80,17 @@ describe('the embedded PostgreSQL', () => {
   test('is made at the first start, with a word about it', () => {
     assert.equal(postgres.adopted, false);
     assert.match(sentences.join('\n'), /Creating the embedded PostgreSQL 18 database/);
+  });
+
+  test('has an eighth of the memory as its cache, within limits', async () => {
+    const gigabytes = [0.5, 1, 2, 4, 8, 64, Infinity];
+    assert.deepEqual(
+      gigabytes.map((each) => cacheMb(each * 2 ** 30)),
+      [128, 128, 256, 512, 1024, 1024, 1024],
+    );
+    const [row] = await query(postgres.url, 'show shared_buffers');
+    const megabytes = cacheMb(Math.min(totalmem(), process.constrainedMemory() || Infinity));
+    assert.deepEqual(row, { shared_buffers: megabytes === 1024 ? '1GB' : `${megabytes}MB` });
   });
 
   test('keeps its password to itself, asks for it, and listens on loopback only', async () => {
