@@ -77,8 +77,6 @@ function isConnectionLoss(error: unknown): boolean {
   const code = 'code' in error ? String(error.code) : '';
   return (
     /^(ECONNRESET|ECONNREFUSED|EPIPE|ETIMEDOUT|ENOTFOUND|ENOENT)$/.test(code) ||
-    /Connection terminated|Client has encountered a connection error|not queryable|Query read timeout/i.test(
-      error.message,
-    )
+    /Connection terminated|Client has encountered a connection error|not queryable/i.test(error.message)
   );
 }

@@ -17,6 +17,7 @@ import { Problem } from './errors.ts';
 import { type KnownColumns, type Preamble, sendPrepared } from './prepared-query.ts';
 import { createReachable } from './reachable.ts';
 import { createRowPlaces, placesOfTransaction, type RowPlaces } from './row-places.ts';
+import { endWhenSilent } from './silent-servers.ts';
 
 const STATEMENT_TIMEOUT_MS = 8_000;
 /**
@@ -174,7 +175,6 @@ function openPool(options: DatabaseOptions): Shared {
     Client: clientOf(servers),
     max: options.poolSize ?? 10,
     idleTimeoutMillis: IDLE_CONNECTION_MS,
-    query_timeout: statementTimeoutMs + ANSWER_MARGIN_MS,
     // Statements issued at the same time are sent together instead of waiting for each other's answers.
     pipeline: true,
   });
@@ -182,6 +182,7 @@ function openPool(options: DatabaseOptions): Shared {
   // An idle connection that breaks is reported here; without a listener Node would stop the process.
   pool.on('error', (error) => options.onConnectionError?.(error));
   pool.on('connect', (client) => {
+    endWhenSilent(client, statementTimeoutMs + ANSWER_MARGIN_MS);
     client.on('notice', (notice) => {
       if (/synchronous replication/i.test(notice.message ?? '')) doubtful.add(client);
     });
