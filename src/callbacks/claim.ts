@@ -50,6 +50,7 @@ export const RECEIVER_HEADS = `
 // Claimed rows are locked and found by their place: a join by key reads the whole index when the planner takes the table for empty.
 const CLAIM = {
   name: 'claim_callbacks',
+  byIndex: true,
   text: `
     with recursive heads as (${RECEIVER_HEADS}), receivers as (
       select h.holder_id, h.origin, h.due_at, r.recovered_at,
@@ -86,7 +87,7 @@ const CLAIM = {
     from claimed c
     join events e on e.holder_id = c.holder_id and e.transaction_id = c.transaction_id and e.id = c.event_id
     order by c.was_due_at, e.position`,
-};
+} as const;
 
 type Load = { holderId: bigint; origin: string; load: number };
 

@@ -57,6 +57,7 @@ async function claimRows(ctx: PaymentsContext, now: Date, from: DueFrom, limit: 
   const claimed = await ctx.db.query<ClaimedRow>(
     {
       name: 'claim_hints',
+      byIndex: true,
       text: `with due as (
                select ctid as place from operator_hints where due_at <= $1 and due_at > $4
                order by due_at limit $2 for update skip locked

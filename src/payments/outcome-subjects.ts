@@ -136,6 +136,7 @@ const SURROUNDINGS = byHolder(
     left join payment_jobs j
       on ${isOneOf('j.holder_id', 'input.holder_id')} and ${isOneOf('j.transaction_id', 'input.id')} and ${ofOne('j')}
     left join reserve_rules r on r.holder_id = input.holder_id and ${ofOne('r')}`,
+  { byIndex: true },
 );
 
 /** The jobs of transactions, whether they have open cases, and the rolling reserve of their holders. */

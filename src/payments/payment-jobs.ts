@@ -42,6 +42,7 @@ const PUT_OFF = `kind = 'submit' and submitted_at is not null as was_put_off`;
 
 const CLAIM = {
   name: 'claim_payment_jobs',
+  byIndex: true,
   text: `with due as (
            select ctid as place, kind as was, ${PUT_OFF} from payment_jobs where due_at <= $1 and due_at > $4
            order by due_at limit $2 for update skip locked
@@ -51,7 +52,7 @@ const CLAIM = {
              submitted_at = case when due.was = 'submit' then $1 else j.submitted_at end
          from due where j.ctid = due.place
          returning j.transaction_id, due.was, due.was_put_off, j.submitted_at, j.resume is not null as is_restored`,
-};
+} as const;
 
 async function claimRows(ctx: PaymentsContext, now: Date, from: DueFrom, limit: number): Promise<Claim> {
   const claimed = await ctx.db.query<ClaimedRow>(CLAIM, [now, limit, new Date(now.getTime() + LEASE_MS), from]);

@@ -44,8 +44,12 @@ const CHANGES = /\b(?:insert|update|delete|post_transfers)\b/i;
 
 useOwnTypes();
 
-/** A statement with a name is prepared once per connection; use it for the fixed texts of the hot path. */
-export type Statement = string | { readonly name: string; readonly text: string };
+/**
+ * A statement with a name is prepared once per connection; use it for the fixed texts of the hot path. `byIndex`: it is never planned
+ * to read a whole table. For queues: one that was empty at its last vacuum seems to have one row, for which the cheapest plan has no
+ * index, and PostgreSQL keeps the plan while the queue grows to thousands.
+ */
+export type Statement = string | { readonly name: string; readonly text: string; readonly byIndex?: true };
 
 /** Runs one statement: the pool itself, or a transaction. Enough for reads. */
 export interface Reader {
@@ -262,13 +266,25 @@ async function send<R extends object>(
   preamble: Preamble | null = null,
 ): Promise<R[]> {
   shared.counters.statements++;
-  const { name = '', text }: { name?: string; text: string } =
-    typeof statement === 'string' ? { text: statement } : statement;
+  const {
+    name = '',
+    text,
+    byIndex,
+  }: { name?: string; text: string; byIndex?: true } = typeof statement === 'string' ? { text: statement } : statement;
   // Several statements in one text have no parameters, and only this way of sending takes them.
   if (shared.settings !== null || (name === '' && !values && !preamble))
     return (await client.query<R>({ text, values })).rows;
-  return await sendPrepared<R>(shared.columns, client, { name, text }, values ?? [], preamble);
+  return await sendPrepared<R>(
+    shared.columns,
+    client,
+    { name, text },
+    values ?? [],
+    preamble ?? (byIndex ? BY_INDEX : null),
+  );
 }
+
+/** In a transaction it holds for the statements after it too. */
+const BY_INDEX: Preamble = { name: 'by_index', text: `select set_config('enable_seqscan', 'off', true)`, values: [] };
 
 function txOf(shared: Shared): Omit<Tx, 'query'> {
   return { isTransaction: true, isDistributed: () => shared.isDistributed === true, places: shared.places };

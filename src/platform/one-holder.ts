@@ -16,6 +16,7 @@ export function byHolder(
   name: string,
   parameter: number,
   text: (ofOne: (table: string) => string, placeIn: (table: string) => string) => string,
+  manner: { byIndex?: true } = {},
 ): StatementByHolder {
   const all = text(
     () => 'true',
@@ -25,7 +26,7 @@ export function byHolder(
     (table) => `${table}.holder_id = $${parameter}::bigint`,
     () => 'null',
   );
-  return { all: { name, text: all }, one: { name: `${name}_of_one`, text: one } };
+  return { all: { name, text: all, ...manner }, one: { name: `${name}_of_one`, text: one } };
 }
 
 /** Sent together, in the order of the holders: two transactions over the same holders wait for each other and cannot deadlock. */
