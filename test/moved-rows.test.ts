@@ -16,7 +16,7 @@ const WRITERS = 6;
 const BATCHES = 30;
 /** More than a page has room for. */
 const VERSIONS = 150;
-const ROUNDS = 5;
+const ROUNDS = 3;
 /** Each orders the rows in another way than the one before. */
 const REWRITES = [
   'cluster ledger_accounts using account_id',
@@ -99,10 +99,10 @@ describe('rows that are changed again and again', () => {
       const last = await pages();
       return last.filter(({ page }, index) => page !== first[index]?.page).length / last.length;
     };
-    // While something else reads, as PostgreSQL's own analyze does, no version can be cleaned away and rows move.
+    // While something else reads, no version can be cleaned away and rows move: one round of three may be like that.
     const shares: number[] = [];
-    while (shares.length < ROUNDS && (shares.at(-1) ?? 1) >= 0.25) shares.push(await shareOfMoved());
-    assert.ok((shares.at(-1) ?? 1) < 0.25, `shares of the rows that moved to another page: ${shares.join(', ')}`);
+    for (let round = 0; round < ROUNDS; round++) shares.push(await shareOfMoved());
+    assert.ok(shares.filter((share) => share < 0.25).length > ROUNDS / 2, `rows on another page: ${shares.join(', ')}`);
   });
 });
 
