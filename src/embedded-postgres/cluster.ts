@@ -175,7 +175,7 @@ const machineMemory = () => Math.min(totalmem(), process.constrainedMemory() || 
  * Each payment adds to twenty indexes, of most of them at the place of its merchant. With years of payments these places are a page
  * each, hundreds of megabytes for a thousand merchants, and what the cache does not hold is copied from the system's again and again.
  */
-export function cacheMb(memoryBytes: number): number {
+export function cacheMb(memoryBytes = machineMemory()): number {
   const share = Math.floor(memoryBytes / 2 ** 20 / CACHE.share);
   return Math.min(Math.max(share, CACHE.leastMb), CACHE.mostMb);
 }
@@ -183,7 +183,7 @@ export function cacheMb(memoryBytes: number): number {
 function clusterSettings(lz4: boolean): string {
   return `# Written once, when Simbi created this database. You may change it; port and address are set by Simbi.
 max_connections = 100
-shared_buffers = ${cacheMb(machineMemory())}MB
+shared_buffers = ${cacheMb()}MB
 effective_io_concurrency = 16
 random_page_cost = 1.1
 jit = off

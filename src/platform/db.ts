@@ -266,11 +266,7 @@ async function send<R extends object>(
   preamble: Preamble | null = null,
 ): Promise<R[]> {
   shared.counters.statements++;
-  const {
-    name = '',
-    text,
-    byIndex,
-  }: { name?: string; text: string; byIndex?: true } = typeof statement === 'string' ? { text: statement } : statement;
+  const { name, text, byIndex = false } = typeof statement === 'string' ? { name: '', text: statement } : statement;
   // Several statements in one text have no parameters, and only this way of sending takes them.
   if (shared.settings !== null || (name === '' && !values && !preamble))
     return (await client.query<R>({ text, values })).rows;
