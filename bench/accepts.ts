@@ -7,7 +7,7 @@ import { cpuMs, treeCpuMs } from './gateway-process.ts';
 import { type LoadResult, median, percentile, runLoad, signRequests } from './load.ts';
 import { ratio, say } from './measures.ts';
 import type { NewCallers } from './new-callers.ts';
-import { acceptParams, type Bench, COLLECTIONS, CONNECTIONS, firstMessage, PORT, pause, root } from './parts.ts';
+import { acceptParams, type Bench, COLLECTIONS, CONNECTIONS, firstMessage, pause, root } from './parts.ts';
 
 const OVERLOAD_CONNECTIONS = 1_500;
 const NEW_CALLERS_PER_SECOND = 20;
@@ -92,10 +92,10 @@ async function acceptAll(bench: Bench, count: number): Promise<LoadResult> {
 
 type Offer = { count: number; connections: number; rate: number | null; maxSeconds: number; isOverload?: true };
 
-function offerAccepts({ merchants }: Bench, { count, ...offer }: Offer): Promise<LoadResult> {
+function offerAccepts({ merchants, port }: Bench, { count, ...offer }: Offer): Promise<LoadResult> {
   return runLoad({
     host: '127.0.0.1',
-    port: PORT,
+    port,
     path: COLLECTIONS,
     ...offer,
     requests: signRequests(merchants, count, COLLECTIONS, acceptParams),
@@ -147,14 +147,14 @@ export async function measureOverload(bench: Bench, accepts: number, times: numb
 }
 
 /** How long callers wait for a refusal who come once, on a connection of their own, in the middle of the overload. */
-async function watchRefusals({ merchants }: Bench, seconds: number): Promise<number[]> {
+async function watchRefusals({ merchants, port }: Bench, seconds: number): Promise<number[]> {
   const params = (index: number) => acceptParams(1_000_000_000 + index);
   const requests = signRequests(merchants, NEW_CALLERS_PER_SECOND * seconds, COLLECTIONS, params);
   const child = fork(join(root, 'bench/new-callers.ts'), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   const waits = firstMessage<number[]>(child);
   await pause(BEFORE_NEW_CALLERS_MS);
   const callers: NewCallers = {
-    port: PORT,
+    port,
     path: COLLECTIONS,
     perSecond: NEW_CALLERS_PER_SECOND,
     requests: requests.map((request) => request.toString('latin1')),

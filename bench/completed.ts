@@ -8,7 +8,7 @@ import type { Baselines } from './baselines.ts';
 import { childrenOf, cpuMs, residentMb, treeCpuMs } from './gateway-process.ts';
 import { type LoadResult, percentile, runLoad, signRequests } from './load.ts';
 import { ratio, say } from './measures.ts';
-import { type Bench, COLLECTIONS, CONNECTIONS, METHOD, type Merchant, PORT, pause } from './parts.ts';
+import { type Bench, COLLECTIONS, CONNECTIONS, METHOD, type Merchant, pause } from './parts.ts';
 import { routeOverPawapay } from './pawapay.ts';
 import { storedBytes } from './table-sizes.ts';
 
@@ -19,7 +19,7 @@ export type Completed = { load: LoadResult; completedPerSecond: number; toCallba
 
 /** Offers payments and waits until each one's callback has come. */
 export async function completePayments(
-  { receiver }: Bench,
+  { receiver, port }: Bench,
   merchants: Merchant[],
   count: number,
   rate: number | null,
@@ -39,7 +39,7 @@ export async function completePayments(
   const started = Date.now();
   const load = await runLoad({
     host: '127.0.0.1',
-    port: PORT,
+    port,
     path: COLLECTIONS,
     connections: CONNECTIONS,
     rate,
@@ -171,7 +171,7 @@ export async function measureSaturation(bench: Bench, baselines: Baselines): Pro
 export async function measureOverPawapay(bench: Bench): Promise<void> {
   const count = Math.floor(bench.payments / 5);
   say(`over pawaPay: ${count} payments`);
-  const pawapay = await routeOverPawapay(bench.ctx, METHOD, `http://localhost:${PORT}`);
+  const pawapay = await routeOverPawapay(bench.ctx, METHOD, `http://localhost:${bench.port}`);
   try {
     const before = await readCounters(bench);
     const { load } = await completePayments(bench, bench.merchants, count, null);

@@ -1,5 +1,5 @@
-// With years of history: the same payments and reads in an empty database and beside ten million stored payments, and there while
-// a reader keeps a snapshot open. The stored payments are made once; with a folder they are kept and used again.
+// With years of history: the same payments and reads in an empty database and beside ten million stored payments, in turns, and
+// there while a reader keeps a snapshot open. The stored payments are made once; with a folder they are kept and used again.
 
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,15 +16,14 @@ import { migrate } from '../src/platform/migrate.ts';
 import { checkInvariants, completePayments } from './completed.ts';
 import { cpuMs } from './gateway-process.ts';
 import { fullPageOfLinks, LINKS } from './links.ts';
-import { type LoadPlan, median, percentile, runLoad, signRequests } from './load.ts';
+import { median, percentile, runLoad, signRequests } from './load.ts';
 import { say } from './measures.ts';
-import { type Bench, CONNECTIONS, keptMerchants, type Merchant, PORT, pause, settingsOf, withBench } from './parts.ts';
+import { type Bench, CONNECTIONS, keptMerchants, type Merchant, pause, settingsOf, withBench } from './parts.ts';
 import { SEED_SETTINGS, writePaymentRows } from './payment-rows.ts';
 
 const ROUNDS = 3;
 const TURNS = 5;
 const DAYS = 730;
-const READS = 3_000;
 /** Before they are measured: the first ones open connections, and V8 compiles what thousands of them have run through. */
 const WARMING_SECONDS = 60;
 const SAMPLED = 1_000;
@@ -38,34 +37,38 @@ const BUSY_SAMPLES = 50;
 const STATUS = '/api/v3/get-unified-transaction-status';
 const BALANCE = '/api/v3/get-unified-balance';
 const TRANSACTIONS = '/console/transactions';
-/** Programs ask often for one payment and now and then for a list; of people few click at the same time. */
-const RATES: Record<string, { count: number; rate: number; warmingRate: number; connections: number }> = {
-  [LINKS]: { count: 600, rate: 30, warmingRate: 100, connections: 8 },
-  [TRANSACTIONS]: { count: 300, rate: 10, warmingRate: 30, connections: 4 },
-};
-const REQUESTS = { count: READS, rate: 300, warmingRate: 300, connections: CONNECTIONS };
-/** For the warming and for what is measured. */
-const ENOUGH = READS + REQUESTS.warmingRate * WARMING_SECONDS;
+/** How often each is read, and in a round how many of them. Programs ask often for one payment and now and then for a list. */
+type Pace = { count: number; rate: number; warmingRate: number; connections: number };
+const BY_PROGRAMS: Pace = { count: 1_000, rate: 300, warmingRate: 300, connections: CONNECTIONS };
+const LISTS: Pace = { count: 300, rate: 30, warmingRate: 100, connections: 8 };
+/** Of people few click at the same time. */
+const BY_PEOPLE: Pace = { count: 150, rate: 10, warmingRate: 30, connections: 4 };
 
 type History = { readonly rows: number; readonly seconds: number };
 
 /** `folder`: where the stored payments are kept; null: nowhere. */
-export async function measureHistory(bench: Bench, given: { rows: number; folder: string | null }): Promise<void> {
-  await completedRates(bench);
-  const empty = { bench, reads: await measureReads(bench) };
-  await bench.gateway.stop();
+export async function measureHistory(empty: Bench, given: { rows: number; folder: string | null }): Promise<void> {
+  await empty.gateway.stop();
   const folder = given.folder === null ? mkdtempSync(join(tmpdir(), 'simbi-history-')) : resolve(given.folder);
   try {
-    const { rows, seconds } = await openHistory(folder, given.rows, bench.merchants.length);
-    const { payments, measures } = bench;
+    const { payments, measures } = empty;
+    const wallets = empty.merchants.length;
+    const { rows, seconds } = await openHistory(folder, given.rows, wallets);
     measures.add({ name: `seeding ${rows} past payments`, value: seconds, unit: 's' });
-    await withBench({ payments, wallets: bench.merchants.length, measures, folder }, (grown) =>
-      measureGrown(grown, rows, empty),
-    );
+    await withBench({ payments, wallets, measures, folder, beside: empty }, async (grown) => {
+      const since = grown.ctx.clock.now();
+      await grown.restart('all');
+      await untilCaughtUp(grown);
+      await measurePayments(grown, empty, rows);
+      await measureReads(grown, empty, rows);
+      await empty.gateway.stop();
+      await measureHeldSnapshot(grown);
+      await checkInvariants(grown, since);
+    });
   } finally {
     if (given.folder === null) rmSync(folder, { recursive: true, force: true });
   }
-  await bench.restart('all');
+  await empty.restart('all');
 }
 
 /** The stored payments of the folder, made now if there are none. */
@@ -103,37 +106,14 @@ async function openHistory(folder: string, rows: number, wallets: number): Promi
   }
 }
 
-type Reads = Record<'status' | 'balance' | 'latest 50 links' | 'latest 50 transactions', number>;
-
-async function measureGrown(bench: Bench, rows: number, empty: { bench: Bench; reads: Reads }): Promise<void> {
-  const { measures, ctx } = bench;
-  const since = ctx.clock.now();
-  await bench.restart('all');
-  await untilCaughtUp(bench);
-  await measureInTurns(bench, empty.bench, rows);
-  const reads = await measureReads(bench);
-  for (const name of Object.keys(reads) as (keyof Reads)[])
-    measures.add({
-      name: `${name} p99, ${rows} stored`,
-      value: reads[name],
-      unit: 'ms',
-      floor: '5',
-      goal: '2',
-      note: `${(reads[name] - empty.reads[name]).toFixed(2)} ms more than on an empty table`,
-    });
-  await measureHeldSnapshot(bench);
-  await checkInvariants(bench, since);
-}
-
 /** A round here and a round there, because the machine changes from minute to minute. Both begin with a new process. */
-async function measureInTurns(grown: Bench, empty: Bench, rows: number): Promise<void> {
+async function measurePayments(grown: Bench, empty: Bench, rows: number): Promise<void> {
   const stored: number[] = [];
   const without: number[] = [];
   for (let round = 0; round < TURNS; round++) {
     stored.push(await rateOfNewProcess(grown));
     without.push(await rateOfNewProcess(empty));
   }
-  await grown.restart('all');
   grown.measures.add({
     name: `completed payments, ${rows} stored ÷ empty`,
     value: median(stored.map((rate, round) => rate / (without[round] ?? 0))),
@@ -153,7 +133,7 @@ async function rateOfNewProcess(bench: Bench): Promise<number> {
   return completedPerSecond;
 }
 
-const shown = (rates: readonly number[]) => rates.map((rate) => rate.toFixed(0)).join(', ');
+const shown = (values: readonly number[], decimals = 0) => values.map((value) => value.toFixed(decimals)).join(', ');
 
 /** Of some rounds, whose median counts: one differs from the next by a tenth. */
 async function completedRates(bench: Bench): Promise<number[]> {
@@ -163,25 +143,78 @@ async function completedRates(bench: Bench): Promise<number[]> {
   return rates;
 }
 
-/** As the first merchant, which has most of the payments. */
-async function measureReads(bench: Bench): Promise<Reads> {
+type Read = { readonly name: string; readonly path: string; readonly pace: Pace; readonly requests: RequestsOf };
+type RequestsOf = (bench: Bench, merchant: Merchant, count: number) => Buffer[] | Promise<Buffer[]>;
+
+/** Both gateways stay, because both have to be warm. The one that is not asked has next to nothing to do. */
+async function measureReads(grown: Bench, empty: Bench, rows: number): Promise<void> {
+  await empty.restart('all');
+  await grown.restart('all');
+  await untilIdle(empty);
+  await untilIdle(grown);
+  const reads: Read[] = [
+    { name: 'status', path: STATUS, pace: BY_PROGRAMS, requests: statusRequests },
+    { name: 'balance', path: BALANCE, pace: BY_PROGRAMS, requests: balanceRequests },
+    { name: 'latest 50 links', path: LINKS, pace: LISTS, requests: linksRequests },
+    { name: 'latest 50 transactions', path: TRANSACTIONS, pace: BY_PEOPLE, requests: pageRequests },
+  ];
+  for (const read of reads) {
+    say(`reads of ${read.path}`);
+    const ofStored = await warmReader(grown, read);
+    const ofEmpty = await warmReader(empty, read);
+    const stored: number[] = [];
+    const without: number[] = [];
+    for (let round = 0; round < TURNS; round++) {
+      stored.push(await ofStored());
+      without.push(await ofEmpty());
+    }
+    const more = median(stored.map((p99, round) => p99 - (without[round] ?? 0)));
+    grown.measures.add({
+      name: `${read.name} p99, ${rows} stored`,
+      value: median(stored),
+      unit: 'ms',
+      floor: '5',
+      goal: '2',
+      note: `${more.toFixed(2)} ms more than in an empty database; stored and empty: ${shown(stored, 1)}; ${shown(without, 1)}`,
+    });
+  }
+}
+
+/** Asks as the first merchant, which has most of the payments, for a minute. What it returns measures a round. */
+async function warmReader(bench: Bench, { path, pace, requests }: Read): Promise<() => Promise<number>> {
   const [first] = bench.merchants;
   if (!first) throw new Error('no merchant to read as');
-  await untilIdle(bench);
-  const ids = await sampleTransactions(bench, first.holderId);
-  const ref = (index: number) => publicId('TX', ids[index % ids.length] ?? '');
-  return {
-    status: await readP99(
-      STATUS,
-      signRequests([first], ENOUGH, STATUS, (index) => ({ id: ref(index) })),
-    ),
-    balance: await readP99(
-      BALANCE,
-      signRequests([first], ENOUGH, BALANCE, () => ({})),
-    ),
-    'latest 50 links': await readP99(LINKS, repeated(await fullPageOfLinks(first, PORT))),
-    'latest 50 transactions': await readP99(TRANSACTIONS, await pageRequests(bench, first)),
+  const warming = pace.warmingRate * WARMING_SECONDS;
+  const prepared = await requests(bench, first, warming + pace.count * TURNS);
+  const offer = async (from: number, count: number, rate: number) => {
+    const part = prepared.slice(from, from + count);
+    const { port } = bench;
+    const { connections } = pace;
+    const load = await runLoad({ host: '127.0.0.1', port, path, connections, rate, requests: part, maxSeconds: 120 });
+    if (load.accepted < count)
+      throw new Error(`of ${count} requests of ${path} ${load.refused} were refused and ${load.failed} not answered`);
+    return percentile(load.latencies, 0.99);
   };
+  await offer(0, warming, pace.warmingRate);
+  let next = warming;
+  return () => {
+    const from = next;
+    next += pace.count;
+    return offer(from, pace.count, pace.rate);
+  };
+}
+
+async function statusRequests(bench: Bench, merchant: Merchant, count: number): Promise<Buffer[]> {
+  const ids = await sampleTransactions(bench, merchant.holderId);
+  return signRequests([merchant], count, STATUS, (index) => ({ id: publicId('TX', ids[index % ids.length] ?? '') }));
+}
+
+function balanceRequests(_: Bench, merchant: Merchant, count: number): Buffer[] {
+  return signRequests([merchant], count, BALANCE, () => ({}));
+}
+
+async function linksRequests({ port }: Bench, merchant: Merchant, count: number): Promise<Buffer[]> {
+  return repeated(await fullPageOfLinks(merchant, port), count);
 }
 
 /**
@@ -271,37 +304,16 @@ async function sampleTransactions({ ctx }: Bench, holderId: bigint): Promise<str
 }
 
 /** The page of the console, as a person who is signed in. */
-async function pageRequests({ ctx }: Bench, { holderId }: Merchant): Promise<Buffer[]> {
+async function pageRequests({ ctx, port }: Bench, { holderId }: Merchant, count: number): Promise<Buffer[]> {
   const person = { email: `bench-${randomName(8)}@example.org`, name: 'Bench', holderId, role: 'owner' } as const;
   const member = await addMember(ctx, COMMAND_LINE, person);
   const { token } = await createSession(ctx, member.id, { userAgent: '', address: '' });
-  const head = `GET ${TRANSACTIONS} HTTP/1.1\r\nHost: 127.0.0.1:${PORT}\r\nCookie: simbi_session=${token}\r\n\r\n`;
-  return repeated(Buffer.from(head));
+  const head = `GET ${TRANSACTIONS} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCookie: simbi_session=${token}\r\n\r\n`;
+  return repeated(Buffer.from(head), count);
 }
 
-function repeated(request: Buffer): Buffer[] {
-  return Array.from({ length: ENOUGH }, () => request);
-}
-
-async function readP99(path: string, requests: Buffer[]): Promise<number> {
-  const { count, rate, warmingRate, connections } = RATES[path] ?? REQUESTS;
-  say(`${count} reads of ${path}`);
-  const warming = warmingRate * WARMING_SECONDS;
-  await offer(path, warming, { connections, rate: warmingRate, requests: requests.slice(0, warming) });
-  const measured = requests.slice(warming, warming + count);
-  const latencies = await offer(path, count, { connections, rate, requests: measured });
-  return percentile(latencies, 0.99);
-}
-
-async function offer(
-  path: string,
-  count: number,
-  plan: Pick<LoadPlan, 'connections' | 'rate' | 'requests'>,
-): Promise<number[]> {
-  const load = await runLoad({ host: '127.0.0.1', port: PORT, path, ...plan, maxSeconds: 120 });
-  if (load.accepted < count)
-    throw new Error(`of ${count} requests of ${path} ${load.refused} were refused and ${load.failed} not answered`);
-  return load.latencies;
+function repeated(request: Buffer, count: number): Buffer[] {
+  return Array.from({ length: count }, () => request);
 }
 
 /**

@@ -142,11 +142,12 @@ export async function runOwnLoad(plan: LoadPlan): Promise<LoadResult> {
   return result;
 }
 
+/** Of an even number of values: half way between the two in the middle. */
 export function median(values: readonly number[]): number {
-  return percentile(
-    values.toSorted((left, right) => left - right),
-    0.5,
-  );
+  const sorted = values.toSorted((left, right) => left - right);
+  const above = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+  const below = sorted[Math.ceil(sorted.length / 2) - 1] ?? Number.NaN;
+  return (above + below) / 2;
 }
 
 export function percentile(sorted: number[], share: number): number {

@@ -19,7 +19,8 @@ import type { Client } from './load.ts';
 import { type Measures, say } from './measures.ts';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
-export const PORT = 18_400 + (process.pid % 1_000);
+/** Two, because a gateway beside years of payments can run beside another. */
+const FIRST_PORT = 18_400 + (process.pid % 500) * 2;
 export const CONNECTIONS = 64;
 /** Of the number that the requests name. */
 export const METHOD = 'MTN_MOMO_UGA';
@@ -46,6 +47,8 @@ export type Receiver = {
 
 export type Bench = {
   readonly folder: string;
+  /** Of its gateway. */
+  readonly port: number;
   readonly ctx: Context;
   readonly receiver: Receiver;
   readonly merchants: Merchant[];
@@ -64,6 +67,8 @@ export type BenchPlan = {
   readonly measures: Measures;
   /** A folder that is kept, with what an earlier run left in it. Without it: a new one, removed at the end. */
   readonly folder?: string;
+  /** Another than the usual one: its gateway runs beside that of this benchmark. */
+  readonly beside?: Bench;
   /** An empty database of a PostgreSQL on this machine. Without it: the embedded one. */
   readonly databaseUrl?: string;
   /** Runs in the fresh PostgreSQL, before the tables of the gateway exist. */
@@ -77,10 +82,11 @@ export async function withBench(plan: BenchPlan, work: (bench: Bench) => Promise
   let bench: Bench | null = null;
   let started: GatewayProcess | null = null;
   try {
-    const { port } = await firstMessage<{ port: number }>(child);
+    const receiver = receiverOf(child, (await firstMessage<{ port: number }>(child)).port);
     await plan.before?.(postgres.url, postgres.pid);
     await migrate(postgres.url);
-    const settings = settingsOf(folder, postgres.url);
+    const port = plan.beside ? plan.beside.port + 1 : FIRST_PORT;
+    const settings = { ...settingsOf(folder, postgres.url), PORT: String(port) };
     const ctx = await createContext(readConfig(settings), postgres.url, createLogger('error'));
     // The first start makes the demo shop, and only in a database without merchants.
     const gateway = await startGatewayProcess(root, { ...settings, ROLE: 'api' });
@@ -89,8 +95,9 @@ export async function withBench(plan: BenchPlan, work: (bench: Bench) => Promise
     child.send({ secrets: merchants.map((merchant) => merchant.callbackSecret) });
     bench = {
       folder,
+      port,
       ctx,
-      receiver: receiverOf(child, port),
+      receiver,
       merchants,
       postgresPid: postgres.pid,
       databaseUrl: postgres.url,
@@ -137,7 +144,6 @@ export function settingsOf(folder: string, url: string): Record<string, string> 
   return {
     DATABASE_URL: url,
     DATA_DIR: join(folder, 'data'),
-    PORT: String(PORT),
     RATE_LIMIT_PER_SECOND: '0',
     RATE_LIMIT_PER_ADDRESS_PER_SECOND: '0',
   };
