@@ -90,9 +90,9 @@ async function takeIfDue(ctx: Context, known: SandboxPayment): Promise<SandboxPa
   if (!isRefused(known)) return known;
   return ctx.db.transaction(async (tx) => {
     const payment = await lockPayment(tx, known.reference);
-    if (!payment || !isRefused(payment) || (payment.expiresAt ?? known.createdAt) > ctx.clock.now())
-      return payment ?? known;
-    const taken: SandboxPayment = { ...payment, status: 'succeeded', failureCode: null, receipt: createReceipt() };
+    const now = ctx.clock.now();
+    if (!payment || !isRefused(payment) || (payment.expiresAt ?? known.createdAt) > now) return payment ?? known;
+    const taken: SandboxPayment = { ...payment, status: 'succeeded', failureCode: null, receipt: createReceipt(now) };
     await updatePayments(tx, [taken]);
     return taken;
   });

@@ -2,6 +2,7 @@
 // writes payments, callbacks and SMS in one transaction.
 
 import type { FailureCode } from '../catalog/failures.ts';
+import { DAY_MS } from '../platform/clock.ts';
 import type { Tx } from '../platform/db.ts';
 import { randomName } from '../platform/ids.ts';
 import { formatAmount } from '../platform/money.ts';
@@ -19,11 +20,20 @@ export type SandboxDecision = {
   message: string | null;
 };
 
-/** A receipt number in the form that operators use: ten capitals and digits, at least one of them a digit. */
-export function createReceipt(): string {
-  const name = randomName(10).toUpperCase();
+/**
+ * A receipt number like those of operators: capitals and digits that begin with the time, here with the day as M-PESA writes it and
+ * two seconds of it. Receipts of one time are neighbours in the index that lets each be used once: were they random, every payment
+ * would read and change another page of it.
+ */
+export function createReceipt(now: Date): string {
+  const day = [now.getUTCFullYear() - 2010, now.getUTCMonth() + 1, now.getUTCDate()]
+    .map((part) => part.toString(36))
+    .join('');
+  const part = Math.floor(((now.getTime() % DAY_MS) / DAY_MS) * 36 ** 3);
+  const name = randomName(8);
   // By its digit a receipt is told from a word of the SMS.
-  return /\d/.test(name) ? name : `${name.slice(1)}7`;
+  const unique = /\d/.test(name) ? name : `${name.slice(1)}7`;
+  return `${day}${part.toString(36).padStart(3, '0')}${unique}`.toUpperCase();
 }
 
 /** The payment after a step, with the callback and the SMS that report it. */
@@ -42,7 +52,7 @@ export function decidePayment(
       const decided: SandboxPayment = {
         ...idle,
         status: 'succeeded',
-        receipt: createReceipt(),
+        receipt: createReceipt(now),
         handset: payment.handset === null ? null : 'approved',
         ...(reversedAfterMs === null ? {} : { nextStep: 'reverse', dueAt: new Date(now.getTime() + reversedAfterMs) }),
       };

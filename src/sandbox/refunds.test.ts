@@ -184,7 +184,7 @@ test('the payer gets an SMS about money that came back', async () => {
   const { messages } = await operator.phone.view('256772345678');
   assert.match(
     messages[0]?.text ?? '',
-    /^[A-Z0-9]{10} confirmed\. You received UGX.250\.50 back from Kampala Books\.$/,
+    /^[A-Z0-9]{14} confirmed\. You received UGX.250\.50 back from Kampala Books\.$/,
   );
   await refund(await collect('221771234567'));
   await settle();

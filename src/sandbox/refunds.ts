@@ -91,7 +91,7 @@ function firstStep(scenario: Scenario, now: Date): Partial<SandboxRefund> {
   if (scenario.decides === 'never') return {};
   if (scenario.decides === 'reply')
     return succeeds
-      ? { status: 'succeeded', receipt: createReceipt() }
+      ? { status: 'succeeded', receipt: createReceipt(now) }
       : { status: 'failed', failureCode: scenario.outcome };
   return {
     queryContradicts: scenario.queryContradicts,
@@ -119,18 +119,18 @@ export async function decideDueRefunds(tx: Tx, scripts: Scripts, now: Date, limi
     tx,
     scripts,
     now,
-    due.flatMap((refund) => (refund.nextStep ? [decideRefund(refund, refund.nextStep)] : [])),
+    due.flatMap((refund) => (refund.nextStep ? [decideRefund(refund, refund.nextStep, now)] : [])),
   );
   return due.map(({ msisdn }) => msisdn);
 }
 
-function decideRefund(refund: SandboxRefund, step: RefundStep): RefundDecision {
+function decideRefund(refund: SandboxRefund, step: RefundStep, now: Date): RefundDecision {
   const scenario = refundScenarioNamed(refund.scenario);
   const failureCode = scenario.outcome === 'succeed' ? 'UNSPECIFIED' : scenario.outcome;
   const decided: SandboxRefund =
     step === 'fail'
       ? refuse(refund, failureCode)
-      : { ...refund, status: 'succeeded', receipt: createReceipt(), nextStep: null, dueAt: null };
+      : { ...refund, status: 'succeeded', receipt: createReceipt(now), nextStep: null, dueAt: null };
   return { refund: decided, callback: updated(decided), copies: scenario.callbacks };
 }
 

@@ -228,12 +228,26 @@ describe('callbacks', () => {
   });
 });
 
-test('every receipt has a digit, by which a payer’s SMS is read', () => {
-  const receipts = Array.from({ length: 2_000 }, createReceipt);
-  assert.deepEqual(
-    receipts.filter((receipt) => !/^(?=.*\d)[A-Z0-9]{10}$/.test(receipt)),
-    [],
-  );
+describe('receipts', () => {
+  test('every one has a digit, by which a payer’s SMS is read', () => {
+    const receipts = Array.from({ length: 2_000 }, () => createReceipt(new Date('2026-10-11T12:00:00Z')));
+    assert.deepEqual(
+      receipts.filter((receipt) => !/^(?=.*\d)[A-Z0-9]{14}$/.test(receipt)),
+      [],
+    );
+  });
+
+  test('they grow with time, as those of operators do', () => {
+    const times = [
+      '2026-09-30T23:59:59',
+      '2026-10-01T00:00:00',
+      '2026-10-01T00:00:02',
+      '2026-10-31T23:59:59',
+      '2027-01-01T00:00:00',
+    ];
+    const receipts = times.map((time) => createReceipt(new Date(`${time}Z`)));
+    assert.deepEqual(receipts.toSorted(), receipts);
+  });
 });
 
 describe('scripts', () => {

@@ -157,7 +157,7 @@ function followScenario(scenario: Scenario, now: Date): Partial<SandboxPayment> 
   }
   if (scenario.decides === 'reply')
     return succeeds
-      ? { status: 'succeeded', receipt: createReceipt() }
+      ? { status: 'succeeded', receipt: createReceipt(now) }
       : { status: 'failed', failureCode: scenario.outcome };
   return {
     queryContradicts: scenario.queryContradicts,

@@ -94,7 +94,7 @@ describe('a prompt', () => {
     assert.deepEqual(summaries(await settle()), ['succeeded']);
     assert.equal(await outcome(reference), 'succeeded');
     const { messages } = await operator.phone.view(msisdn);
-    assert.match(messages[0]?.text ?? '', /^[0-9A-Z]{10} confirmed\. You paid KES\s2\s500 to Nairobi Books\.$/);
+    assert.match(messages[0]?.text ?? '', /^[0-9A-Z]{14} confirmed\. You paid KES\s2\s500 to Nairobi Books\.$/);
     ctx.clock.advance(600_000);
     assert.deepEqual(await settle(), [], 'what is paid does not expire');
   });

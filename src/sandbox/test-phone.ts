@@ -203,7 +203,7 @@ async function sendMoney(
   const awaited = await lockAwaitedPayment(tx, given.to, accountReference);
   const matches =
     awaited !== null && awaited.amount === given.amount && awaited.currency === given.currency && !isOver(awaited, now);
-  const receipt = createReceipt();
+  const receipt = createReceipt(now);
   const money = `${given.currency} ${formatAmount(given.amount)}`;
   if (matches) {
     const decision = decidePayment({ ...awaited, scenario: 'handset' }, 'succeed', now);
