@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { createHmac, randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { HmacKey } from './hmac.ts';
 
 /** RFC 4231: the fifth case is about shortened signatures, which are not made here. */
@@ -105,4 +107,21 @@ test('a key gives its secret back as it was, and no way to change it', () => {
   key.export().fill(0);
   assert.deepEqual(key.sign('hex', 'one'), signature);
   assert.equal(key.export().toString(), 'clé');
+});
+
+test('a key that is kept keeps nothing of Node’s pool', () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const used = () => {
+    collect();
+    return process.memoryUsage().arrayBuffers;
+  };
+  const before = used();
+  const keys = Array.from({ length: 300 }, (_, index) => {
+    // What a request needs besides: it fills the part of the pool from which the next key would be taken.
+    for (let part = 0; part < 3; part++) Buffer.allocUnsafe(Buffer.poolSize / 2 - 1);
+    return new HmacKey(`secret ${index}`);
+  });
+  const each = (used() - before) / keys.length;
+  assert.ok(each < 1_000, `${each.toFixed(0)} bytes a key`);
 });

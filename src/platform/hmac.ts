@@ -19,11 +19,19 @@ export class HmacKey {
   readonly #outer: Buffer;
 
   constructor(secret: string | Uint8Array) {
-    this.#secret = Buffer.from(secret);
-    const key = this.#secret.length > BLOCK_BYTES ? hash('sha256', this.#secret, 'buffer') : this.#secret;
-    const block = Buffer.concat([key], BLOCK_BYTES);
-    this.#inner = Buffer.from(block.map((byte) => byte ^ 0x36));
-    this.#outer = Buffer.concat([block.map((byte) => byte ^ 0x5c)], BLOCK_BYTES + DIGEST_BYTES);
+    const given = Buffer.from(secret);
+    const key = given.length > BLOCK_BYTES ? hash('sha256', given, 'buffer') : given;
+    // Memory of its own: in Node's pool a key that is kept keeps the 64 kB around it.
+    const own = Buffer.alloc(2 * BLOCK_BYTES + DIGEST_BYTES + given.length);
+    this.#inner = own.subarray(0, BLOCK_BYTES);
+    this.#outer = own.subarray(BLOCK_BYTES, 2 * BLOCK_BYTES + DIGEST_BYTES);
+    this.#secret = own.subarray(2 * BLOCK_BYTES + DIGEST_BYTES);
+    this.#secret.set(given);
+    for (let index = 0; index < BLOCK_BYTES; index++) {
+      const byte = key[index] ?? 0;
+      this.#inner[index] = byte ^ 0x36;
+      this.#outer[index] = byte ^ 0x5c;
+    }
   }
 
   // Hashes are asked for as text: one that comes as a buffer has memory of its own, which takes longer to allocate than the hash to make.
