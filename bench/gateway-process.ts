@@ -10,6 +10,8 @@ export type GatewayProcess = {
   readonly url: string;
   /** Profiles the process while `work` runs. */
   profile(work: () => Promise<unknown>): Promise<CpuProfile>;
+  /** What its heap still has after garbage was collected: memory that a process has beside it is room for garbage. */
+  keptHeapMb(): Promise<number>;
   stop(): Promise<void>;
 };
 
@@ -36,12 +38,15 @@ export async function startGatewayProcess(code: string, settings: Record<string,
     if (Date.now() > until || child.exitCode !== null) throw new Error(`the gateway in ${code} did not start`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
+  const inspect = async () => {
+    child.kill('SIGUSR1');
+    return openSession(await inspector);
+  };
   return {
     pid: child.pid ?? 0,
     url,
     async profile(work) {
-      child.kill('SIGUSR1');
-      const session = await openSession(await inspector);
+      const session = await inspect();
       await session.send('Profiler.enable');
       await session.send('Profiler.setSamplingInterval', { interval: 500 });
       await session.send('Profiler.start');
@@ -49,6 +54,14 @@ export async function startGatewayProcess(code: string, settings: Record<string,
       const { profile } = (await session.send('Profiler.stop')) as { profile: CpuProfile };
       session.close();
       return profile;
+    },
+    async keptHeapMb() {
+      const session = await inspect();
+      // Finalizers run after the first one.
+      for (let time = 0; time < 2; time++) await session.send('HeapProfiler.collectGarbage');
+      const { usedSize } = (await session.send('Runtime.getHeapUsage')) as { usedSize: number };
+      session.close();
+      return usedSize / 1024 / 1024;
     },
     stop: () => stopProcess(child),
   };

@@ -31,6 +31,7 @@ type Sample = {
 export async function measureSoak(bench: Bench, minutes: number, maximum: number, share = 0.7): Promise<void> {
   const rate = maximum * share;
   const samples: Sample[] = [];
+  const heapAtFirst = await bench.gateway.keptHeapMb();
   for (let minute = 1; minute <= minutes; minute++) {
     const { load } = await completePayments(bench, bench.merchants, Math.floor(rate * MINUTE_S), rate);
     const sample = await takeSample(bench, load.latencies);
@@ -46,6 +47,12 @@ export async function measureSoak(bench: Bench, minutes: number, maximum: number
     );
   }
   report(bench, samples, rate);
+  bench.measures.add({
+    name: `soak, ${minutes} min at ${rate.toFixed(0)}/s: heap of the gateway after a full collection`,
+    value: await bench.gateway.keptHeapMb(),
+    unit: 'MB',
+    note: `${heapAtFirst.toFixed(1)} before`,
+  });
 }
 
 async function takeSample(bench: Bench, latencies: number[]): Promise<Sample> {
