@@ -6,7 +6,7 @@ import { verifyLedger } from '../src/ledger/verify.ts';
 import { lowestUuid, uuidFromPublicId } from '../src/platform/ids.ts';
 import type { Baselines } from './baselines.ts';
 import { childrenOf, cpuMs, residentMb, treeCpuMs } from './gateway-process.ts';
-import { type LoadResult, percentile, runLoad, signRequests } from './load.ts';
+import { type LoadResult, median, percentile, runLoad, signRequests } from './load.ts';
 import { ratio, say } from './measures.ts';
 import { type Bench, COLLECTIONS, CONNECTIONS, METHOD, type Merchant, pause } from './parts.ts';
 import { routeOverPawapay } from './pawapay.ts';
@@ -14,6 +14,7 @@ import { storedBytes } from './table-sizes.ts';
 
 const PATIENCE_MS = 60_000;
 const HOLDERS_CHECKED = 50;
+const STRETCHES = 5;
 
 export type Completed = { load: LoadResult; completedPerSecond: number; toCallback: number[] };
 
@@ -200,15 +201,24 @@ export async function measureHotWallet(bench: Bench, many: Completed): Promise<v
   });
 }
 
+/** Some stretches, whose median counts: a shared machine that stands still once for 150 ms decides the p99 of 15 seconds. */
 export async function measureSchedule(bench: Bench, many: Completed, seconds: number): Promise<void> {
   const rate = many.completedPerSecond * 0.7;
   say(`open loop at 70 %: ${rate.toFixed(0)}/s`);
-  const { load, toCallback } = await completePayments(bench, bench.merchants, Math.floor(rate * seconds), rate);
-  const add = (name: string, value: number, floor: string, goal: string) =>
-    bench.measures.add({ name: `at 70 %: ${name}`, value, unit: 'ms', floor, goal });
-  add('accept p50', percentile(load.latencies, 0.5), '10', '5');
-  add('accept p99', percentile(load.latencies, 0.99), '50', '25');
-  add('accept → callback received p99', percentile(toCallback, 0.99), '500', '250');
+  const stretches: { accepts: number[]; callbacks: number[] }[] = [];
+  for (let stretch = 0; stretch < STRETCHES; stretch++) {
+    const { load, toCallback } = await completePayments(bench, bench.merchants, Math.floor(rate * seconds), rate);
+    stretches.push({ accepts: load.latencies, callbacks: toCallback });
+  }
+  const add = (name: string, each: number[], floor: string, goal: string) => {
+    const note = `of ${STRETCHES} stretches: ${each.map((value) => value.toFixed(1)).join(', ')}`;
+    bench.measures.add({ name: `at 70 %: ${name}`, value: median(each), unit: 'ms', floor, goal, note });
+  };
+  const accepts = (share: number) => stretches.map((stretch) => percentile(stretch.accepts, share));
+  add('accept p50', accepts(0.5), '10', '5');
+  add('accept p99', accepts(0.99), '50', '25');
+  const callbacks = stretches.map((stretch) => percentile(stretch.callbacks, 0.99));
+  add('accept → callback received p99', callbacks, '500', '250');
 }
 
 /** No number without this: every acknowledged payment is booked once and the ledger balances. */

@@ -8,7 +8,7 @@
 //   --history-only   of --full only what is measured beside the stored payments, and in an empty database for comparison
 //   --database URL   in an empty database of a PostgreSQL on this machine, whose owner is a superuser, instead of the embedded one
 //   --books          only the reconciliation of a day with 100,000 lines against a million payments (--payments for another number)
-//   --soak 60        minutes at 70 % of the maximum, after the rest
+//   --soak 90        minutes at 70 % of the maximum, after the rest; the first third is warm-up
 //   --json           for programs
 //   --peers          also what a peer does with callbacks, if its package can be installed
 //   --results FILE   appends the measures to a file: one line of JSON a run (bench/chart.ts draws them)
