@@ -11,12 +11,15 @@ import { connectDatabase, type Database } from '../src/platform/db.ts';
 import { createUuid } from '../src/platform/ids.ts';
 import { createTestContext } from './harness.ts';
 
+// A server to itself: while a transaction of any of its databases has written and not ended, no snapshot taken in another is newer than
+// that, and old versions stay. So the tests beside this one would decide whether pages can be cleaned.
+delete process.env.TEST_POSTGRES_URL;
+
 const HOLDERS = 8;
 const WRITERS = 6;
 const BATCHES = 30;
 /** More than a page has room for. */
 const VERSIONS = 150;
-const ROUNDS = 3;
 /** Each orders the rows in another way than the one before. */
 const REWRITES = [
   'cluster ledger_accounts using account_id',
@@ -93,16 +96,11 @@ describe('rows that are changed again and again', () => {
         [holders],
       );
     await complete(ctx.db, holders);
-    const shareOfMoved = async () => {
-      const first = await pages();
-      for (let payment = 0; payment < VERSIONS; payment++) await complete(ctx.db, holders);
-      const last = await pages();
-      return last.filter(({ page }, index) => page !== first[index]?.page).length / last.length;
-    };
-    // While something else reads, no version can be cleaned away and rows move: one round of three may be like that.
-    const shares: number[] = [];
-    for (let round = 0; round < ROUNDS; round++) shares.push(await shareOfMoved());
-    assert.ok(shares.filter((share) => share < 0.25).length > ROUNDS / 2, `rows on another page: ${shares.join(', ')}`);
+    const first = await pages();
+    for (let payment = 0; payment < VERSIONS; payment++) await complete(ctx.db, holders);
+    const last = await pages();
+    const moved = last.filter(({ page }, index) => page !== first[index]?.page).map(({ row }) => row);
+    assert.ok(moved.length < last.length / 4, `on another page: ${moved.join(', ')}`);
   });
 });
 
