@@ -84,8 +84,8 @@ async function acceptRound(bench: Bench, count: number) {
   };
 }
 
-async function acceptAll(bench: Bench, count: number): Promise<LoadResult> {
-  const load = await offerAccepts(bench, { count, connections: CONNECTIONS, rate: null, maxSeconds: 60 });
+async function acceptAll(bench: Bench, count: number, connections = CONNECTIONS): Promise<LoadResult> {
+  const load = await offerAccepts(bench, { count, connections, rate: null, maxSeconds: 60 });
   if (load.accepted !== count) throw new Error(`${count - load.accepted} of ${count} accepts were refused`);
   return load;
 }
@@ -104,7 +104,7 @@ function offerAccepts({ merchants, port }: Bench, { count, ...offer }: Offer): P
 
 export async function measureAlone(bench: Bench, baselines: Baselines): Promise<void> {
   say('alone: one request at a time');
-  const load = await offerAccepts(bench, { count: ALONE, connections: 1, rate: null, maxSeconds: 30 });
+  const load = await acceptAll(bench, ALONE, 1);
   const p50 = percentile(load.latencies, 0.5);
   bench.measures.add({ name: 'alone: accept p50', value: p50, unit: 'ms' });
   bench.measures.add({

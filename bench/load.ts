@@ -39,6 +39,9 @@ export type LoadResult = {
   refusalLatencies: number[];
 };
 
+/** Makes each request another one, also those that are signed in the same second for the next measurement. */
+let salt = 0;
+
 /** Bodies signed now, one a payment, round robin over the clients. */
 export function signRequests(
   clients: Client[],
@@ -53,7 +56,7 @@ export function signRequests(
       client_id: client.clientId,
       sender: client.title,
       timestamp,
-      salt: `${process.pid}-${index}`,
+      salt: `${process.pid}-${salt++}`,
       params: params(index),
     };
     const signature = createHmac('sha256', client.secretKey)

@@ -48,6 +48,11 @@ function assertCounted({ accepted, refused, failed, seconds, latencies }: LoadRe
   assert.ok(seconds > 0 && latencies.every((each, index) => each >= (latencies[index - 1] ?? 0)));
 }
 
+test('requests that are signed again in the same second are other requests', () => {
+  const signed = [1, 2].flatMap(() => signRequests([CLIENT], 2, '/pay', () => ({ amount: 1000 })).map(String));
+  assert.equal(new Set(signed).size, 4);
+});
+
 test('our own', async () => assertCounted(await offer(runOwnLoad)));
 
 const wrk = findWrk();
