@@ -239,6 +239,14 @@ const RUN: readonly DocsPage[] = [
     title: 'Performance',
     description: 'How fast it is, on which machine, and how to measure it yourself.',
     keywords: 'speed benchmark latency throughput',
+    children: [
+      {
+        path: '/docs/performance-history',
+        title: 'Earlier measurements',
+        description: 'What was changed for speed, what was found, and what older versions did.',
+        keywords: 'speed benchmark profile before after',
+      },
+    ],
   },
   {
     path: '/docs/conformance',
