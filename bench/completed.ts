@@ -7,7 +7,7 @@ import { lowestUuid, uuidFromPublicId } from '../src/platform/ids.ts';
 import type { Baselines } from './baselines.ts';
 import { childrenOf, cpuMs, residentMb, treeCpuMs } from './gateway-process.ts';
 import { type LoadResult, median, percentile, runLoad, signRequests } from './load.ts';
-import { ratio, say } from './measures.ts';
+import { listed, ratio, say } from './measures.ts';
 import { type Bench, COLLECTIONS, CONNECTIONS, METHOD, type Merchant, pause } from './parts.ts';
 import { routeOverPawapay } from './pawapay.ts';
 import { storedBytes } from './table-sizes.ts';
@@ -211,7 +211,7 @@ export async function measureSchedule(bench: Bench, many: Completed, seconds: nu
     stretches.push({ accepts: load.latencies, callbacks: toCallback });
   }
   const add = (name: string, each: number[], floor: string, goal: string) => {
-    const note = `of ${STRETCHES} stretches: ${each.map((value) => value.toFixed(1)).join(', ')}`;
+    const note = `of ${STRETCHES} stretches: ${listed(each, 1)}`;
     bench.measures.add({ name: `at 70 %: ${name}`, value: median(each), unit: 'ms', floor, goal, note });
   };
   const accepts = (share: number) => stretches.map((stretch) => percentile(stretch.accepts, share));

@@ -17,7 +17,7 @@ import { checkInvariants, completePayments } from './completed.ts';
 import { cpuMs } from './gateway-process.ts';
 import { fullPageOfLinks, LINKS } from './links.ts';
 import { median, percentile, runLoad, signRequests } from './load.ts';
-import { say } from './measures.ts';
+import { listed, say } from './measures.ts';
 import { type Bench, CONNECTIONS, keptMerchants, type Merchant, pause, settingsOf, withBench } from './parts.ts';
 import { SEED_SETTINGS, writePaymentRows } from './payment-rows.ts';
 
@@ -120,7 +120,7 @@ async function measurePayments(grown: Bench, empty: Bench, rows: number): Promis
     unit: '',
     floor: '0.80',
     goal: '0.92',
-    note: `a second, stored and empty: ${shown(stored)}; ${shown(without)}`,
+    note: `a second, stored and empty: ${listed(stored)}; ${listed(without)}`,
   });
 }
 
@@ -132,8 +132,6 @@ async function rateOfNewProcess(bench: Bench): Promise<number> {
   await bench.gateway.stop();
   return completedPerSecond;
 }
-
-const shown = (values: readonly number[], decimals = 0) => values.map((value) => value.toFixed(decimals)).join(', ');
 
 /** Of some rounds, whose median counts: one differs from the next by a tenth. */
 async function completedRates(bench: Bench): Promise<number[]> {
@@ -175,7 +173,7 @@ async function measureReads(grown: Bench, empty: Bench, rows: number): Promise<v
       unit: 'ms',
       floor: '5',
       goal: '2',
-      note: `${more.toFixed(2)} ms more than in an empty database; stored and empty: ${shown(stored, 1)}; ${shown(without, 1)}`,
+      note: `${more.toFixed(2)} ms more than in an empty database; stored and empty: ${listed(stored, 1)}; ${listed(without, 1)}`,
     });
   }
 }
@@ -332,7 +330,7 @@ async function measureHeldSnapshot(bench: Bench): Promise<void> {
     unit: '',
     floor: '0.75',
     goal: '0.90',
-    note: `a second, before, with it and after: ${shown(before)}; ${shown(held)}; ${shown(after)}`,
+    note: `a second, before, with it and after: ${listed(before)}; ${listed(held)}; ${listed(after)}`,
   });
 }
 

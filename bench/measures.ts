@@ -87,6 +87,11 @@ export function printTable(machine: Machine, measures: readonly Measure[]): void
   );
 }
 
+/** The rounds of a measure, for its note. */
+export function listed(values: readonly number[], decimals = 0): string {
+  return values.map((value) => value.toFixed(decimals)).join(', ');
+}
+
 export function shown({ value, unit }: Measure): string {
   if (value === null) return 'not measured';
   return `${value >= 100 ? value.toFixed(0) : value.toFixed(2)} ${unit}`.trim();
