@@ -11,8 +11,8 @@ import { connectDatabase, type Database } from '../src/platform/db.ts';
 import { createUuid } from '../src/platform/ids.ts';
 import { createTestContext } from './harness.ts';
 
-// A server to itself: while a transaction of any of its databases has written and not ended, no snapshot taken in another is newer than
-// that, and old versions stay. So the tests beside this one would decide whether pages can be cleaned.
+// A server to itself: PostgreSQL takes the age of a snapshot from the transactions of all databases, so one that has written in another
+// database keeps old versions here until it ends. The tests beside this one would decide whether pages can be cleaned.
 delete process.env.TEST_POSTGRES_URL;
 
 const HOLDERS = 8;
